@@ -193,11 +193,13 @@ PSVI_HD v3 psvi_centre_of_mass(const psvi_sim *s, const psvi_shape *shape, uint3
     return v3_add(position, quat_rotate(quat_of4(s->rotation[body]), v3_of(shape->com)));
 }
 
-// A contact's head, with the colour of the last step if it had one. Room was reserved for the contact and its points;
-// false beyond the room there is, where everything is counted but nothing written.
+// A contact's head, with the colour of the last step if it had one; marks the light one of unlike masses. Room was
+// reserved for the contact and its points; false beyond the room there is, where everything is counted but nothing
+// written.
 PSVI_HD bool psvi_start_contact(const psvi_sim *s, uint32_t a, uint32_t b, const psvi_shape *shape_a,
-                                const psvi_shape *shape_b, bool moves_a, bool moves_b, uint32_t turning, bool flat,
-                                uint32_t count, uint64_t index, uint64_t first, const psvi_kept_contact *kept) {
+                                const psvi_shape *shape_b, float inverse_a, float inverse_b, uint32_t turning,
+                                bool flat, uint32_t count, uint64_t index, uint64_t first,
+                                const psvi_kept_contact *kept) {
     if (index >= s->contact_capacity || first + count > s->point_capacity) return false;
     psvi_contact c;
     c.a = a;
@@ -212,9 +214,12 @@ PSVI_HD bool psvi_start_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
     c.colour = kept ? kept->count_colour >> 8 & 0xffu : PSVI_COLOUR_NONE;
     if (c.colour >= PSVI_COLOURS) c.colour = PSVI_COLOUR_NONE;
     if (c.colour != PSVI_COLOUR_NONE) {
-        if (moves_a) psvi_fetch_or(&s->colour_mask[a], 1u << c.colour);
-        if (moves_b) psvi_fetch_or(&s->colour_mask[b], 1u << c.colour);
+        const bool sleep = s->island != NULL;
+        if (inverse_a > 0 || (sleep && psvi_may_move(s, a))) psvi_fetch_or(&s->colour_mask[a], 1u << c.colour);
+        if (inverse_b > 0 || (sleep && psvi_may_move(s, b))) psvi_fetch_or(&s->colour_mask[b], 1u << c.colour);
     }
+    if (psvi_is_uneven(inverse_a, inverse_b))
+        psvi_fetch_or(&s->colour_mask[inverse_a > inverse_b ? a : b], PSVI_UNEVEN_BIT);
     s->contacts[index] = c;
     if (s->keys != NULL) { // of backends that sort the contacts
         s->keys[index] = psvi_contact_key(a, b);
@@ -247,8 +252,8 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
     uint64_t index, first;
     psvi_reserve(&s->counts->contacts, &s->counts->points, count, &index, &first);
     const bool flat = psvi_is_flat(manifold);
-    if (!psvi_start_contact(s, a, b, shape_a, shape_b, la.velocity.w > 0, lb.velocity.w > 0, PSVI_TURN_ANY, flat, count,
-                            index, first, kept))
+    if (!psvi_start_contact(s, a, b, shape_a, shape_b, la.velocity.w, lb.velocity.w, PSVI_TURN_ANY, flat, count, index,
+                            first, kept))
         return;
     // Arms are those of the moment at which the points were found.
     v3 com_a = v3_madd(psvi_centre_of_mass(s, shape_a, a), v3_of4(la.velocity), manifold->time);
@@ -323,8 +328,8 @@ PSVI_HD bool psvi_keep_points(const psvi_sim *s, const psvi_step *step, uint32_t
     const uint32_t count = kept->count_colour & 0xffu;
     uint64_t index, first;
     psvi_reserve(&s->counts->contacts, &s->counts->points, count, &index, &first);
-    if (!psvi_start_contact(s, a, b, shape_a, shape_b, moves_a, moves_b, PSVI_TURN_ANY, true, count, index, first,
-                            kept))
+    if (!psvi_start_contact(s, a, b, shape_a, shape_b, la.velocity.w, lb.velocity.w, PSVI_TURN_ANY, true, count, index,
+                            first, kept))
         return true;
     const uint64_t base = psvi_anchor_base(s, false) + first;
     float overlap = 0; // of all points
@@ -399,7 +404,7 @@ PSVI_HD void psvi_write_round_contact(const psvi_sim *s, uint32_t a, uint32_t b,
     const psvi_shape *shape_a = &s->shapes[s->shape[a]], *shape_b = &s->shapes[s->shape[b]];
     bool turn_a = pair->la.moved.w != 0, turn_b = pair->lb.moved.w != 0;
     const psvi_kept_contact *kept = psvi_find_kept(s, a, b);
-    if (!psvi_start_contact(s, a, b, shape_a, shape_b, pair->la.velocity.w > 0, pair->lb.velocity.w > 0,
+    if (!psvi_start_contact(s, a, b, shape_a, shape_b, pair->la.velocity.w, pair->lb.velocity.w,
                             turn_a || turn_b ? PSVI_TURN_ROUND : PSVI_TURN_NONE, false, 1, index, first, kept))
         return;
     v3 n = found->normal;

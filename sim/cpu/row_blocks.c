@@ -18,7 +18,6 @@ typedef psvi_point_rows *row_point;
 
 typedef struct row_rub {
     psvi_rub_rows *rows;
-    const psvi_point_rows *point;
     const float (*normal)[LANES];
     bool whole;
 } row_rub;
@@ -29,8 +28,22 @@ PSVI_INLINE void store_spins(float p[6][LANES], row_spins r) {
     lane3_store(p + 3, r.b);
 }
 
+PSVI_INLINE bool at_any(row_at c, lane_mask mask) {
+    (void)c;
+    return lane_any(mask);
+}
+PSVI_INLINE bool at_left(row_at c, uint32_t left) {
+    (void)c;
+    return left != 0;
+}
+PSVI_INLINE lane_mask at_acts(row_at c, uint32_t left) {
+    (void)c;
+    (void)left;
+    return lane_of(0) < lane_of(1);
+}
 PSVI_INLINE row_point at_point(row_at c, uint32_t k) { return c->point + k; }
-PSVI_INLINE lane3 point_normal(row_point p) { return lane3_load(p->normal); }
+PSVI_INLINE lane3 at_normal(row_at c, uint32_t k) { return lane3_load(c->point[k].normal); }
+PSVI_INLINE lane at_impulse(row_at c, uint32_t k) { return load(c->point[k].impulse); }
 PSVI_INLINE row_spins point_spins(row_point p) { return load_spins(p->spins); }
 PSVI_INLINE lane point_mass(row_point p) { return load(p->mass); }
 PSVI_INLINE lane point_separation(row_point p) { return load(p->separation); }
@@ -47,14 +60,30 @@ PSVI_INLINE psvi_rub_rows *rub_rows(const psvi_row_block *c, uint32_t k) {
     return (psvi_rub_rows *)(void *)((char *)c->rub + k * offsetof(psvi_rub_rows, about));
 }
 
+PSVI_INLINE lane_mask rub_moves(const psvi_rub_rows *r, bool whole) {
+    const lane zero = lane_of(0);
+    lane_mask moves = (load(r->impulse[0]) != zero) | (load(r->impulse[1]) != zero);
+    if (whole) moves |= load(r->impulse[2]) != zero;
+    return moves;
+}
+
+PSVI_INLINE uint32_t at_rubbing(row_at c, uint32_t count, bool whole) {
+    uint32_t bits = 0;
+    for (uint32_t k = 0; k < count; ++k) {
+        const lane_mask presses = load(c->point[k].impulse) > lane_of(0);
+        const uint32_t patch = whole ? 0 : k;
+        if (lane_any(presses | rub_moves(rub_rows(c, patch), whole))) bits |= 1u << patch;
+    }
+    return bits;
+}
+
 PSVI_INLINE row_rub at_rub(row_at c, uint32_t k, bool whole) {
-    return (row_rub){rub_rows(c, whole ? 0 : k), c->point + k, c->point[whole ? 0 : k].normal, whole};
+    return (row_rub){rub_rows(c, whole ? 0 : k), c->point[whole ? 0 : k].normal, whole};
 }
 PSVI_INLINE lane3 rub_normal(const row_rub *r) { return lane3_load(r->normal); }
 PSVI_INLINE row_spins rub_t1(const row_rub *r) { return load_spins(r->rows->t1); }
 PSVI_INLINE row_spins rub_t2(const row_rub *r) { return load_spins(r->rows->t2); }
 PSVI_INLINE row_spins rub_about(const row_rub *r) { return load_spins(r->rows->about); }
-PSVI_INLINE lane rub_pressing(const row_rub *r) { return load(r->point->impulse); }
 PSVI_INLINE lane3 rub_impulse(const row_rub *r) {
     lane3 impulse = {load(r->rows->impulse[0]), load(r->rows->impulse[1]), lane_of(0)};
     if (r->whole) impulse.z = load(r->rows->impulse[2]);
@@ -150,7 +179,7 @@ PSVI_INLINE void begin_hand(const psvi_movers *v, const psvi_step *step, psvi_ro
     h->count = c->points;
     h->friction = load(c->friction);
     h->moved = NULL;
-    h->uneven = c->kind == PSVI_BLOCK_WHOLE_UNEVEN || c->kind == PSVI_BLOCK_POINTS_UNEVEN;
+    h->uneven = psvi_is_uneven_kind(c->kind);
     h->restitution = load(c->restitution);
     h->later = h->restitution > lane_of(0);
     gather_motion(v->motion, c, true, &h->t, marks);
@@ -184,7 +213,7 @@ PSVI_INLINE void hit_block(const psvi_movers *v, const psvi_step *step, psvi_row
     if (!step->loads && !after) gather_motion(v->pushed, c, true, &h.t, &marks);
     before = h.t;
     lane_mask hits;
-    if (c->kind == PSVI_BLOCK_BALLS) { // one point: it has parted when it could hit again
+    if (c->kind == PSVI_KIND_BALLS) { // one point: it has parted when it could hit again
         row_ball ball = load_ball(c, step, &marks, true);
         row_bounce bounce = {h.restitution, load(c->pending), load(c->ball->hit)};
         if (h.moved != NULL) ball.separation += row_linear_speed(h.moved, ball.n);
@@ -192,12 +221,7 @@ PSVI_INLINE void hit_block(const psvi_movers *v, const psvi_step *step, psvi_row
         store(c->pending, bounce.pending);
         store(c->ball->hit, bounce.hit);
     } else {
-        bool rests;                     // points that touch while the rest of a hit is due hit right after it
-        hits = lane_of(0) > lane_of(1); // none yet
-        do {
-            rests = after && lane_any(load(c->pending) > lane_of(0));
-            hits |= hand_hits(&h, &h.t, step, after, false);
-        } while (rests);
+        hits = hand_all_hits(&h, &h.t, step, after);
     }
     if (lane_any(hits)) put_hits(v, c, step->loads || !after, &h.t, &before);
 }
@@ -310,9 +334,9 @@ PSVI_INLINE void run_points(const psvi_movers *v, const psvi_step *step, psvi_ro
 // Each pass has its own code, and that of balls once more where no forces act.
 PSVI_INLINE void run_kind(const psvi_movers *v, const psvi_step *step, psvi_row_block *const *blocks, uint64_t count,
                           psvi_pass pass) {
-    if (psvi_is_whole_block(blocks[0]->kind)) {
+    if (psvi_is_whole_kind(blocks[0]->kind)) {
         if (pass != PSVI_PASS_AGAIN) run_whole(v, step, blocks, count, pass); // under forces
-    } else if (blocks[0]->kind != PSVI_BLOCK_BALLS) {
+    } else if (blocks[0]->kind != PSVI_KIND_BALLS) {
         run_points(v, step, blocks, count, pass);
     } else if (step->loads) {
         if (pass != PSVI_PASS_AGAIN) run_balls(v, step, blocks, count, pass, true);
@@ -334,19 +358,19 @@ PSVI_CLONES void psvi_solve_row_blocks(const psvi_movers *v, const psvi_step *st
 
 // --- from contacts ---------------------------------------------------------------------------------------------------
 
-static uint64_t rows_bytes(psvi_block_kind kind, uint32_t points, uint64_t *rub_at) {
+static uint64_t rows_bytes(psvi_contact_kind kind, uint32_t points, uint64_t *rub_at) {
     *rub_at = points * sizeof(psvi_point_rows);
-    if (kind == PSVI_BLOCK_BALLS) return sizeof(psvi_ball_rows);
-    return *rub_at + (psvi_is_whole_block(kind) ? sizeof(psvi_rub_rows) : points * offsetof(psvi_rub_rows, about));
+    if (kind == PSVI_KIND_BALLS) return sizeof(psvi_ball_rows);
+    return *rub_at + (psvi_is_whole_kind(kind) ? sizeof(psvi_rub_rows) : points * offsetof(psvi_rub_rows, about));
 }
 
-uint64_t psvi_row_block_bytes(psvi_block_kind kind, uint32_t points, bool rolls) {
+uint64_t psvi_row_block_bytes(psvi_contact_kind kind, uint32_t points, bool rolls) {
     uint64_t unused;
     const uint64_t bytes = sizeof(psvi_row_block) + rows_bytes(kind, points, &unused);
     return (bytes + (rolls ? sizeof(psvi_roll_rows) : 0) + 63) & ~(uint64_t)63;
 }
 
-psvi_row_block *psvi_begin_row_block(void *memory, psvi_block_kind kind, uint32_t points, bool rolls) {
+psvi_row_block *psvi_begin_row_block(void *memory, psvi_contact_kind kind, uint32_t points, bool rolls) {
     psvi_row_block *block = memory;
     char *rows = (char *)memory + sizeof *block;
     uint64_t rub_at;
@@ -433,18 +457,14 @@ PSVI_INLINE void make_slide(psvi_row_block *block, const raw_lanes *raw, row_roo
     psvi_rub_rows *rub = block->rub;
     row_patch patch;
     row_slide slide;
-    // Friction acts in the middle of the points that touch or nearly do: others lie anywhere.
-    const lane reach = load(block->deep) * lane_of(2);
-    lane_mask some = lane_of(0) > lane_of(1); // none yet
-    for (uint32_t k = 0; k < block->points; ++k)
-        some |= (load(raw->used[k]) > lane_of(0)) & (load(block->point[k].separation) < reach);
     for (uint32_t k = 0; k < block->points; ++k) {
-        const lane_mask near = lane_not(some) | (load(block->point[k].separation) < reach);
-        patch.arm_a[k] = lane3_scale(lane3_load(raw->arm_a[k]), lane_both(near, lane_of(1)));
-        patch.arm_b[k] = lane3_scale(lane3_load(raw->arm_b[k]), lane_both(near, lane_of(1)));
+        patch.arm_a[k] = lane3_load(raw->arm_a[k]);
+        patch.arm_b[k] = lane3_load(raw->arm_b[k]);
         patch.impulse[k] = (lane3){load(raw->slide[k][0]), load(raw->slide[k][1]), lane_of(0)};
-        patch.used[k] = lane_both(near, load(raw->used[k]));
+        patch.separation[k] = load(block->point[k].separation);
+        patch.used[k] = load(raw->used[k]);
     }
+    row_leave_near(&patch, block->points, load(block->deep) * lane_of(2));
     row_make_slide(&slide, &patch, block->points, a, b, lane3_load(block->point[0].normal), inverse_mass,
                    load(raw->mass_b) > lane_of(0));
     store_spins(rub->t1, slide.t1);
@@ -471,20 +491,19 @@ PSVI_INLINE void make_rows(psvi_row_block *block, const raw_lanes *raw) {
         const row_spins along = row_at_arms(a, b, arm_a, arm_b, n);
         store_spins(p->spins, along);
         store(p->mass, row_mass(inverse_mass, along) * load(raw->used[k]));
-        if (psvi_is_whole_block(block->kind)) continue;
+        if (psvi_is_whole_kind(block->kind)) continue;
         psvi_rub_rows *rub = rub_rows(block, k);
         lane3 t1, t2;
         lane3_tangents(n, &t1, &t2);
         const row_spins s1 = row_at_arms(a, b, arm_a, arm_b, t1), s2 = row_at_arms(a, b, arm_a, arm_b, t2);
         store_spins(rub->t1, s1);
         store_spins(rub->t2, s2);
-        // One mass for both tangents, or friction would not point against the sliding.
-        store(rub->hold, lane_smaller(row_mass(inverse_mass, s1), row_mass(inverse_mass, s2)) * load(raw->used[k]));
+        store(rub->hold, row_tangent_mass(inverse_mass, s1, s2) * load(raw->used[k]));
         store(rub->impulse[0], load(raw->slide[k][0]));
         store(rub->impulse[1], load(raw->slide[k][1]));
         store(rub->impulse[2], lane_of(0));
     }
-    if (psvi_is_whole_block(block->kind)) make_slide(block, raw, a, b, inverse_mass);
+    if (psvi_is_whole_kind(block->kind)) make_slide(block, raw, a, b, inverse_mass);
 }
 
 PSVI_INLINE void make_balls(psvi_row_block *block, const raw_lanes *raw) {
@@ -495,15 +514,10 @@ PSVI_INLINE void make_balls(psvi_row_block *block, const raw_lanes *raw) {
     store(ball->hold, lane_inverse(inverse_mass + (a * a + b * b)));
 }
 
-static psvi_roll kept_roll(const psvi_sim *s, const psvi_step *step, const psvi_contact *c, const psvi_point *lead) {
-    const psvi_kept_contact *kept = step->rolls ? psvi_find_kept(s, c->a, c->b) : NULL;
-    return psvi_start_roll(s, c->a, c->b, lead->normal, kept != NULL ? &s->kept_rolls[kept->first] : NULL);
-}
-
 static void fill_roll(const psvi_sim *s, const psvi_step *step, psvi_row_block *block, uint32_t at,
                       const psvi_contact *c) {
     const psvi_point *p = &s->points[c->first];
-    const psvi_roll roll = kept_roll(s, step, c, p);
+    const psvi_roll roll = psvi_start_roll(s, step, c, p->normal);
     for (int k = 0; k < 3; ++k)
         block->roll->normal[k][at] = p->normal[k];
     block->roll->rolling[at] = roll.impulse.w;
@@ -540,7 +554,7 @@ static void ask_for_contacts(const psvi_sim *s, const uint32_t *list, uint64_t f
 PSVI_CLONES void psvi_fill_row_block(const psvi_sim *s, const psvi_step *step, const psvi_movers *v,
                                      const psvi_root *roots, const uint32_t *list, psvi_row_block *block) {
     raw_lanes raw;
-    const bool balls = block->kind == PSVI_BLOCK_BALLS;
+    const bool balls = block->kind == PSVI_KIND_BALLS;
     ask_for_contacts(s, list, (uint64_t)block->start + 2 * LANES, false);
     ask_for_contacts(s, list, (uint64_t)block->start + LANES, true);
     if (!balls) { // points that a lane does not have
@@ -582,28 +596,27 @@ static void keep_rolls(const psvi_sim *s, const psvi_row_block *block, uint32_t 
 
 static void keep_lane(const psvi_sim *s, const psvi_row_block *block, uint32_t at) {
     const uint32_t count = block->point_count[at];
-    const bool whole = psvi_is_whole_block(block->kind);
+    const bool whole = psvi_is_whole_kind(block->kind);
     psvi_kept_point *kept = &s->kept_points[block->first[at]];
     const psvi_point *p = &s->points[block->first[at]];
-    if (block->kind == PSVI_BLOCK_BALLS) {
+    if (block->kind == PSVI_KIND_BALLS) {
         kept->feature = p->feature;
         for (int k = 0; k < 3; ++k)
             kept->impulse[k] = block->ball->impulse[k][at];
         return;
     }
-    float squared = 0, twist = 0;
+    float squared = 0;
     for (uint32_t k = 0; k < count && whole; ++k)
         squared += block->rub->x[k][at] * block->rub->x[k][at] + block->rub->y[k][at] * block->rub->y[k][at];
-    if (squared > 0) twist = block->rub->impulse[2][at] / squared;
     for (uint32_t k = 0; k < count; ++k) {
         const psvi_rub_rows *rub = rub_rows(block, whole ? 0 : k);
+        v3 slide = v3_make(rub->impulse[0][at], rub->impulse[1][at], 0);
+        if (whole) slide.z = rub->impulse[2][at];
+        if (whole) slide = psvi_share_slide(slide, (float)count, squared, rub->x[k][at], rub->y[k][at]);
         kept[k].feature = p[k].feature;
         kept[k].impulse[0] = block->point[k].impulse[at];
-        kept[k].impulse[1] = rub->impulse[0][at];
-        kept[k].impulse[2] = rub->impulse[1][at];
-        if (!whole) continue;
-        kept[k].impulse[1] = rub->impulse[0][at] / (float)count - twist * rub->y[k][at];
-        kept[k].impulse[2] = rub->impulse[1][at] / (float)count + twist * rub->x[k][at];
+        kept[k].impulse[1] = slide.x;
+        kept[k].impulse[2] = slide.y;
     }
 }
 

@@ -8,17 +8,6 @@
 #include "../solver/solver_pass.h"
 #include "sim_cpu.h"
 
-// What a block's contacts have in common. The contacts of a colour lie in this order.
-typedef enum psvi_block_kind {
-    PSVI_BLOCK_BALLS,         // psvi_is_ball_contact
-    PSVI_BLOCK_WHOLE,         // psvi_is_whole
-    PSVI_BLOCK_WHOLE_UNEVEN,  // the same of bodies of unlike masses: psvi_is_uneven
-    PSVI_BLOCK_POINTS,        // friction by point, by falling count of points
-    PSVI_BLOCK_POINTS_UNEVEN, // the same of bodies of unlike masses
-    PSVI_BLOCK_POINT,         // with one point, which is solved once a visit
-    PSVI_BLOCK_KINDS
-} psvi_block_kind;
-
 // Of contacts of balls: row_ball.
 typedef struct psvi_ball_rows {
     float separation[PSVI_BLOCK_LANES], mass[PSVI_BLOCK_LANES], hold[PSVI_BLOCK_LANES];
@@ -63,7 +52,7 @@ typedef struct psvi_row_block {
     float deep[PSVI_BLOCK_LANES], push_speed[PSVI_BLOCK_LANES];
     uint32_t first[PSVI_BLOCK_LANES]; // place of a contact's first point
     uint8_t point_count[PSVI_BLOCK_LANES];
-    uint8_t kind, points;          // psvi_block_kind; most points of a lane
+    uint8_t kind, points;          // psvi_contact_kind; most points of a lane
     uint8_t moves_a, moves_b;      // a bit a lane
     bool turns, bounces, rolls;    // some lane does
     uint32_t start, count, colour; // contacts [start, +count) of the list by colour
@@ -73,15 +62,11 @@ typedef struct psvi_row_block {
     psvi_roll_rows *roll; // NULL where none is looked at
 } psvi_row_block;
 
-static inline bool psvi_is_whole_block(psvi_block_kind kind) {
-    return kind == PSVI_BLOCK_WHOLE || kind == PSVI_BLOCK_WHOLE_UNEVEN;
-}
-
 // Bytes of a block and its rows, a multiple of 64.
-uint64_t psvi_row_block_bytes(psvi_block_kind kind, uint32_t points, bool rolls);
+uint64_t psvi_row_block_bytes(psvi_contact_kind kind, uint32_t points, bool rolls);
 
 // Sets a block up at `memory`.
-psvi_row_block *psvi_begin_row_block(void *memory, psvi_block_kind kind, uint32_t points, bool rolls);
+psvi_row_block *psvi_begin_row_block(void *memory, psvi_contact_kind kind, uint32_t points, bool rolls);
 
 // Fills a block, of which start, count and colour are set, from the list of contacts by colour.
 void psvi_fill_row_block(const psvi_sim *s, const psvi_step *step, const psvi_movers *movers, const psvi_root *roots,

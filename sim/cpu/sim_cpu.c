@@ -29,7 +29,7 @@
 #define PIECE_BLOCKS 32 // that are filled or kept
 
 // Blocks of a piece of a colour: some 5 microseconds, or sharing them out takes longer than they do.
-static const uint32_t piece_blocks[PSVI_BLOCK_KINDS] = {64, 24, 12, 16, 8, 24};
+static const uint32_t piece_blocks[PSVI_KINDS] = {64, 24, 12, 16, 8, 24};
 
 #define COLOURS (PSVI_COLOURS + 1) // with the rest
 
@@ -41,7 +41,7 @@ typedef struct cpu_state {
     psvi_row_block **blocks; // of all colours
     char *rows;              // where they lie
     uint64_t block_room, rows_room;
-    uint32_t block_first[COLOURS * PSVI_BLOCK_KINDS + 1]; // by colour and kind
+    uint32_t block_first[COLOURS * PSVI_KINDS + 1]; // by colour and kind
 } cpu_state;
 
 #define BODY_BYTES (PSVI_MOVER_BYTES + sizeof(psvi_root) + PSVI_AWAKE_BYTES)
@@ -49,12 +49,12 @@ typedef struct cpu_state {
 static uint64_t body_bytes(uint64_t bodies) { return psvi_align(bodies * BODY_BYTES) + psvi_moved_bytes(bodies); }
 
 // Each colour fills up the last block of each kind.
-static uint64_t blocks_for(uint64_t contacts) { return contacts / PSVI_BLOCK_LANES + COLOURS * PSVI_BLOCK_KINDS; }
+static uint64_t blocks_for(uint64_t contacts) { return contacts / PSVI_BLOCK_LANES + COLOURS * PSVI_KINDS; }
 
 // Of points that rub alone, which take most.
 static uint64_t rows_for(uint64_t contacts, uint64_t points) {
-    const uint64_t head = psvi_row_block_bytes(PSVI_BLOCK_POINTS, 0, false);
-    const uint64_t each = psvi_row_block_bytes(PSVI_BLOCK_POINTS, 1, false) - head;
+    const uint64_t head = psvi_row_block_bytes(PSVI_KIND_POINTS, 0, false);
+    const uint64_t each = psvi_row_block_bytes(PSVI_KIND_POINTS, 1, false) - head;
     return blocks_for(contacts) * head + (points / PSVI_BLOCK_LANES + (uint64_t)COLOURS * 2 * PSVI_MAX_POINTS) * each;
 }
 
@@ -251,7 +251,7 @@ static psv_status cpu_narrow(psv_world *world, const psvi_step *step) {
 
 // The first colour that the moving bodies of a contact have free; PSVI_COLOUR_REST when there is none.
 static uint32_t take_colour(const psvi_sim *s, const psvi_contact *c) {
-    bool a = s->linear[c->a].velocity.w > 0, b = s->linear[c->b].velocity.w > 0;
+    bool a = psvi_may_move(s, c->a), b = psvi_may_move(s, c->b);
     uint32_t taken = (a ? s->colour_mask[c->a] : 0) | (b ? s->colour_mask[c->b] : 0);
     uint32_t colour = (uint32_t)__builtin_ctz(~taken);
     if (colour >= PSVI_COLOURS) return PSVI_COLOUR_REST;
@@ -260,36 +260,36 @@ static uint32_t take_colour(const psvi_sim *s, const psvi_contact *c) {
     return colour;
 }
 
-#define UNEVEN_BIT 0x80000000u // beside the colours of a body: it is the light one of unlike masses
-
-// How a contact that has its colour is solved.
-static psvi_block_kind kind_of(const psvi_sim *s, const psvi_step *step, const psvi_contact *c) {
-    if (psvi_is_ball_contact(c)) return PSVI_BLOCK_BALLS;
-    if (c->count == 1) return PSVI_BLOCK_POINT;
-    const bool uneven = ((s->colour_mask[c->a] | s->colour_mask[c->b]) & UNEVEN_BIT) != 0;
-    if (psvi_is_whole(c, step->loads, step->bounces)) return uneven ? PSVI_BLOCK_WHOLE_UNEVEN : PSVI_BLOCK_WHOLE;
-    return uneven ? PSVI_BLOCK_POINTS_UNEVEN : PSVI_BLOCK_POINTS;
-}
-
 // Bins of the contacts in the order in which they are solved: by colour, kind and falling count of points.
-#define BINS (COLOURS * PSVI_BLOCK_KINDS * PSVI_MAX_POINTS)
+#define BINS (COLOURS * PSVI_KINDS * PSVI_MAX_POINTS)
 static uint32_t bin_of(const psvi_sim *s, const psvi_step *step, const psvi_contact *c) {
-    return (c->colour * PSVI_BLOCK_KINDS + kind_of(s, step, c)) * PSVI_MAX_POINTS + PSVI_MAX_POINTS - c->count;
+    return (c->colour * PSVI_KINDS + psvi_kind_of(s, step, c)) * PSVI_MAX_POINTS + PSVI_MAX_POINTS - c->count;
 }
 
-// Gives each contact, in order, a colour; then lists them by their bins. `places`, BINS + 1:
-// where each bin begins.
-static void colour_contacts(const psvi_sim *s, const psvi_awake_list *awake, const psvi_step *step, uint32_t *places) {
+// Gives a colour to each contact that has none from the last step, by falling strength: a number that only its pair
+// knows, so the colours do not depend on the order of contacts, and CUDA finds the same (colour_kernels.cu).
+static psv_status colour_contacts(psv_world *world) {
+    const psvi_sim *s = &world->sim;
     const uint32_t count = (uint32_t)s->counts->contacts;
-    for (uint64_t k = 0; k < awake->count; ++k) // of the last step
-        s->colour_mask[awake->slots[k]] = 0;
-    memset(places, 0, (BINS + 1) * sizeof *places);
+    uint32_t *fresh = s->order + s->contact_capacity, fresh_count = 0; // the second half of `order`
     for (uint32_t i = 0; i < count; ++i) {
-        psvi_contact *c = &s->contacts[s->order[i]];
-        const float a = s->linear[c->a].velocity.w, b = s->linear[c->b].velocity.w;
-        c->colour = take_colour(s, c);
-        if (psvi_is_uneven(a, b)) s->colour_mask[a > b ? c->a : c->b] |= UNEVEN_BIT;
+        const psvi_contact *c = &s->contacts[i];
+        if (c->colour != PSVI_COLOUR_NONE) continue;
+        s->keys[fresh_count] = ~psvi_mix64(psvi_contact_key(c->a, c->b));
+        fresh[fresh_count++] = i;
     }
+    if (fresh_count == 0) return PSV_OK;
+    const psv_status status = psv_sort_pairs(world->sorter, psv_buffer_of(s->keys, fresh_count * sizeof(uint64_t)),
+                                             psv_buffer_of(fresh, fresh_count * sizeof(uint32_t)), fresh_count);
+    for (uint32_t i = 0; i < fresh_count && status == PSV_OK; ++i)
+        s->contacts[fresh[i]].colour = take_colour(s, &s->contacts[fresh[i]]);
+    return status;
+}
+
+// Lists the contacts by their bins. `places`, BINS + 1: where each bin begins.
+static void list_contacts(const psvi_sim *s, const psvi_step *step, uint32_t *places) {
+    const uint32_t count = (uint32_t)s->counts->contacts;
+    memset(places, 0, (BINS + 1) * sizeof *places);
     for (uint32_t i = 0; i < count; ++i)
         ++places[bin_of(s, step, &s->contacts[s->order[i]]) + 1];
     for (uint32_t k = 1; k <= BINS; ++k)
@@ -299,22 +299,24 @@ static void colour_contacts(const psvi_sim *s, const psvi_awake_list *awake, con
         by_colour[places[bin_of(s, step, &s->contacts[s->order[i]])]++] = s->order[i];
     memmove(places + 1, places, BINS * sizeof *places); // each has come to the next one's beginning
     places[0] = 0;
+    for (uint32_t i = 0; i < count && s->island != NULL; ++i) // a step begins at those that are awake only
+        s->colour_mask[s->contacts[i].a] = s->colour_mask[s->contacts[i].b] = 0;
 }
 
 // A row of contacts that are cut into blocks.
 typedef struct block_row {
     uint32_t start, end, lanes;
     uint32_t colour;
-    psvi_block_kind kind;
+    psvi_contact_kind kind;
 } block_row;
 
 static block_row block_row_of(const uint32_t *places, uint32_t row) {
-    const uint32_t colour = row / PSVI_BLOCK_KINDS;
+    const uint32_t colour = row / PSVI_KINDS;
     return (block_row){.start = places[row * PSVI_MAX_POINTS],
                        .end = places[(row + 1) * PSVI_MAX_POINTS],
                        .lanes = colour == PSVI_COLOUR_REST ? 1 : PSVI_BLOCK_LANES,
                        .colour = colour,
-                       .kind = (psvi_block_kind)(row % PSVI_BLOCK_KINDS)};
+                       .kind = (psvi_contact_kind)(row % PSVI_KINDS)};
 }
 
 static uint32_t points_at(const psvi_sim *s, uint32_t place) {
@@ -325,7 +327,7 @@ static uint32_t points_at(const psvi_sim *s, uint32_t place) {
 static uint64_t cut_blocks(const psvi_sim *s, const uint32_t *places, cpu_state *state, uint64_t *bytes) {
     uint64_t blocks = 0;
     *bytes = 0;
-    for (uint32_t row = 0; row < COLOURS * PSVI_BLOCK_KINDS; ++row) {
+    for (uint32_t row = 0; row < COLOURS * PSVI_KINDS; ++row) {
         const block_row r = block_row_of(places, row);
         if (state != NULL) state->block_first[row] = (uint32_t)blocks;
         for (uint32_t at = r.start; at < r.end; at += r.lanes, ++blocks) {
@@ -340,7 +342,7 @@ static uint64_t cut_blocks(const psvi_sim *s, const uint32_t *places, cpu_state 
             *bytes += psvi_row_block_bytes(r.kind, points, s->rolls != NULL);
         }
     }
-    if (state != NULL) state->block_first[COLOURS * PSVI_BLOCK_KINDS] = (uint32_t)blocks;
+    if (state != NULL) state->block_first[COLOURS * PSVI_KINDS] = (uint32_t)blocks;
     return blocks;
 }
 
@@ -383,8 +385,8 @@ typedef struct solve_job {
     const psvi_step *step;
     psvi_crew *crew;
     psvi_pass pass;
-    uint32_t colour, pieces[PSVI_BLOCK_KINDS]; // of the colour
-    bool backward;                             // colours, in the pass that undoes overlap
+    uint32_t colour, pieces[PSVI_KINDS]; // of the colour
+    bool backward;                       // colours, in the pass that undoes overlap
 } solve_job;
 
 static void solve_blocks(const solve_job *job, uint32_t row, uint64_t first, uint64_t most) {
@@ -400,11 +402,11 @@ static void solve_piece(void *data, uint32_t piece) {
     uint32_t kind = 0;
     for (; piece >= job->pieces[kind]; ++kind)
         piece -= job->pieces[kind];
-    solve_blocks(job, job->colour * PSVI_BLOCK_KINDS + kind, (uint64_t)piece * piece_blocks[kind], piece_blocks[kind]);
+    solve_blocks(job, job->colour * PSVI_KINDS + kind, (uint64_t)piece * piece_blocks[kind], piece_blocks[kind]);
 }
 
 // Colour by colour; the rest, which shares bodies, stays on one thread. Colours go by the order of the contacts, so a
-// pile has them in a pattern, and in one direction always this would feed a sway: a pyramid of 20 layers swung at 0.08
+// pile had them in a pattern, and in one direction always this fed a sway: a pyramid of 20 layers swung at 0.08
 // m/s for ever. So the pass after the move goes back through them, and from substep to substep the directions change.
 static void run_pass(solve_job *job, psvi_pass pass) {
     const uint32_t *first = job->state->block_first;
@@ -413,15 +415,15 @@ static void run_pass(solve_job *job, psvi_pass pass) {
     for (uint32_t i = 0; i < PSVI_COLOURS; ++i) {
         uint32_t pieces = 0;
         job->colour = backward ? PSVI_COLOURS - 1 - i : i;
-        for (uint32_t kind = 0; kind < PSVI_BLOCK_KINDS; ++kind) {
-            const uint32_t row = job->colour * PSVI_BLOCK_KINDS + kind;
+        for (uint32_t kind = 0; kind < PSVI_KINDS; ++kind) {
+            const uint32_t row = job->colour * PSVI_KINDS + kind;
             job->pieces[kind] = (uint32_t)psvi_loop_pieces(first[row + 1] - first[row], piece_blocks[kind]);
             pieces += job->pieces[kind];
         }
         psvi_run_stage(job->crew, pieces, solve_piece, job);
     }
-    for (uint32_t kind = 0; kind < PSVI_BLOCK_KINDS; ++kind)
-        solve_blocks(job, PSVI_COLOUR_REST * PSVI_BLOCK_KINDS + kind, 0, UINT32_MAX);
+    for (uint32_t kind = 0; kind < PSVI_KINDS; ++kind)
+        solve_blocks(job, PSVI_COLOUR_REST * PSVI_KINDS + kind, 0, UINT32_MAX);
 }
 
 // Bodies of a piece of a stage.
@@ -487,16 +489,16 @@ static psv_status cpu_solve(psv_world *world, const psvi_step *step) {
     uint32_t places[BINS + 1];
     psv_status status = psv_sort_pairs(world->sorter, psv_buffer_of(s->keys, contacts * sizeof(uint64_t)),
                                        psv_buffer_of(s->order, contacts * sizeof(uint32_t)), contacts);
+    if (status == PSV_OK) status = colour_contacts(world);
     if (status != PSV_OK) return status;
-    colour_contacts(s, &state->awake, step, places);
+    list_contacts(s, step, places);
     status = lay_out_blocks(world, places);
     if (status != PSV_OK) return status;
     s->counts->colours = 0;
     for (uint32_t k = 0; k < COLOURS; ++k)
-        if (state->block_first[(k + 1) * PSVI_BLOCK_KINDS] > state->block_first[k * PSVI_BLOCK_KINDS])
-            s->counts->colours = k + 1;
+        if (state->block_first[(k + 1) * PSVI_KINDS] > state->block_first[k * PSVI_KINDS]) s->counts->colours = k + 1;
     run_looked_at(world, step, start_bodies);
-    psvi_run_ranges(world->context, state->block_first[COLOURS * PSVI_BLOCK_KINDS], PIECE_BLOCKS, fill_blocks, &loop);
+    psvi_run_ranges(world->context, state->block_first[COLOURS * PSVI_KINDS], PIECE_BLOCKS, fill_blocks, &loop);
     const bool worth = state->awake.count >= PARALLEL_BODIES || contacts >= PARALLEL_CONTACTS;
     solve_job job = {.sim = s, .state = state, .step = step};
     psvi_run_crew(world->context, worth ? psvi_workers_for(world->context, UINT32_MAX) : 1, solve_substeps, &job);
@@ -526,7 +528,7 @@ static psv_status cpu_finish(psv_world *world, const psvi_step *step) {
     s->counts->kept_scale = psvi_kept_scale(s->counts->kept_mask, s->slots);
     s->counts->points_kept = s->counts->points;
     memset(s->kept, 0, (s->counts->kept_mask + 1) * sizeof *s->kept);
-    psvi_run_ranges(world->context, state->block_first[COLOURS * PSVI_BLOCK_KINDS], PIECE_BLOCKS, keep_blocks, &loop);
+    psvi_run_ranges(world->context, state->block_first[COLOURS * PSVI_KINDS], PIECE_BLOCKS, keep_blocks, &loop);
     ++s->counts->steps;
     return PSV_OK;
 }

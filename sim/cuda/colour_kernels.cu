@@ -1,8 +1,10 @@
 // Colouring on the device, and laying the contacts out in the order in which they are solved, as one cooperative
 // kernel.
-#include "../contacts/contact_kept.h"
-#include "solve_roll.cuh"
-#include "solve_slide.cuh"
+#include "../solver/body_sleep.h"
+#include "../solver/contact_roll.h"
+#include "../solver/row_lane.h"
+
+#include "../solver/contact_row.h"
 #include "step_kernels.h"
 #include "team.cuh"
 #include "tuning.h"
@@ -15,12 +17,12 @@ __device__ static uint32_t ldcg(const uint32_t *p) { return __ldcg((const unsign
 // --- colours ---------------------------------------------------------------------------------------------------------
 
 __device__ static void claim_body(const psvi_sim &s, uint32_t body, uint64_t strength) {
-    if (s.velocity[body].w > 0) atomicMax((unsigned long long *)&s.claim[body], (unsigned long long)strength);
+    if (psvi_may_move(&s, body)) atomicMax((unsigned long long *)&s.claim[body], (unsigned long long)strength);
 }
 
 // Claims the moving bodies of a contact, unless they have no colour left.
 __device__ static void claim(const psvi_sim &s, psvi_contact *c) {
-    bool a = s.velocity[c->a].w > 0, b = s.velocity[c->b].w > 0;
+    bool a = psvi_may_move(&s, c->a), b = psvi_may_move(&s, c->b);
     uint32_t taken = (a ? ldcg(&s.colour_mask[c->a]) : 0) | (b ? ldcg(&s.colour_mask[c->b]) : 0);
     if ((~taken & ((1u << PSVI_COLOURS) - 1)) == 0) {
         c->colour = PSVI_COLOUR_FULL; // no need to wait for a turn; it withdraws its claims later
@@ -34,7 +36,7 @@ __device__ static void claim(const psvi_sim &s, psvi_contact *c) {
 // Takes the first free colour when both bodies have no stronger claim. True when the contact is settled.
 __device__ static bool settle(const psvi_sim &s, psvi_contact *c) {
     uint64_t strength = psvi_mix64(psvi_contact_key(c->a, c->b));
-    bool a = s.velocity[c->a].w > 0, b = s.velocity[c->b].w > 0;
+    bool a = psvi_may_move(&s, c->a), b = psvi_may_move(&s, c->b);
     if ((a && ldcg(&s.claim[c->a]) != strength) || (b && ldcg(&s.claim[c->b]) != strength)) return false;
     uint32_t taken = (a ? ldcg(&s.colour_mask[c->a]) : 0) | (b ? ldcg(&s.colour_mask[c->b]) : 0);
     uint32_t free_bits = ~taken & ((1u << PSVI_COLOURS) - 1);
@@ -100,18 +102,12 @@ __device__ static uint32_t run_rounds(const psvi_sim &s, const psvi_solver &v, u
 
 // --- the order -------------------------------------------------------------------------------------------------------
 
-__device__ static uint32_t bin_of(uint32_t colour, uint32_t count, uint32_t turning) {
-    uint32_t kind = PSVI_MAX_POINTS - count;
-    if (count == 1 && turning == PSVI_TURN_NONE) kind = PSVI_CLASS_PLAIN;
-    if (count == 1 && turning == PSVI_TURN_ROUND) kind = PSVI_CLASS_ROUND;
-    return colour * PSVI_CLASSES + kind;
+__device__ static uint32_t bin_of(const psvi_sim &s, const psvi_step &step, const psvi_contact &c) {
+    return c.colour * PSVI_CLASSES + psvi_class_of(&s, &step, &c);
 }
 
-// Points of a contact of this bin, if they lie in psvi_solver.points.
-__device__ static uint32_t listed_points(uint32_t bin) {
-    uint32_t kind = bin % PSVI_CLASSES;
-    return kind < PSVI_CLASS_ROUND ? PSVI_MAX_POINTS - kind : 0;
-}
+// Points of a contact of this bin that lie in psvi_solver.points.
+__device__ static uint32_t listed_points(uint32_t bin) { return psvi_listed_points(bin % PSVI_CLASSES); }
 
 // Each block's counts of each bin to the counts of the blocks before it, and their sum; a bin a warp.
 __device__ static void sum_blocks(const psvi_solver &v, uint32_t warp, uint32_t warps) {
@@ -163,96 +159,146 @@ __device__ static void place_bins(const psvi_solver &v, psvi_bin *bins) {
 
 __device__ static float4 quad(const psvi_f4 *p) { return *(const float4 *)p; }
 
-// What resists an impulse along a row.
-__device__ static float row_mass(float inverse_mass, v3 spin_a, v3 spin_b) {
-    float response = inverse_mass + v3_dot(spin_a, spin_a) + v3_dot(spin_b, spin_b);
-    return response > 0 ? 1.0f / response : 0.0f;
+__device__ static row_root body_root(const psvi_sim &s, uint32_t body) {
+    const psvi_root l = psvi_body_root(&s, body);
+    row_root r;
+    r.xx = l.xx;
+    r.yx = l.yx;
+    r.yy = l.yy;
+    r.zx = l.zx;
+    r.zy = l.zy;
+    r.zz = l.zz;
+    return r;
 }
 
-__device__ static psvi_root body_root(const psvi_sim &s, uint32_t body) {
-    if (s.linear[body].moved.w == 0) return psvi_root_isotropic(0);
-    float ball = s.angular[body].velocity.w;
-    return ball > 0 ? psvi_root_isotropic(sqrtf(ball)) : psvi_root_of(s.inv_inertia[body]);
+// The two bodies of a contact.
+typedef struct body_roots {
+    row_root a, b;
+    float inverse_mass;
+    bool moves_b;
+} body_roots;
+
+__device__ static void lay_out_ball(const psvi_solver &v, const psvi_contact &c, const psvi_point *p, uint32_t place) {
+    const v3 n = v3_of(p->normal);
+    v.normal[place] = f4_make(n, c.friction);
+    v.impulse[place] = f4_make(v3_of4(p->impulse), p->separation);
+    if (c.turning != PSVI_TURN_ROUND) return;
+    psvi_f2 arms;
+    arms.x = v3_dot(v3_of(p->arm_a), n);
+    arms.y = -v3_dot(v3_of(p->arm_b), n);
+    v.arms[place] = arms;
 }
 
-// The rolling friction of a contact, in worlds that have any; before the features of the points are overwritten.
-__device__ __noinline__ static void start_roll(const psvi_sim &s, const psvi_contact &c, uint32_t place, bool rolls) {
-    const psvi_kept_contact *kept = rolls ? psvi_find_kept(&s, c.a, c.b) : NULL;
-    s.rolls[place] = psvi_start_roll(&s, c.a, c.b, s.points[c.first].normal, kept ? &s.kept_rolls[kept->first] : NULL);
+__device__ static void put_tangents(const psvi_solver &v, uint64_t at, row_spins s1, row_spins s2) {
+    v.points[4][at] = f4_make(s1.a, s1.b.x);
+    v.points[5][at] = f4_make(v3_make(s1.b.y, s1.b.z, s2.a.x), s2.a.y);
+    v.points[6][at] = f4_make(v3_make(s2.a.z, s2.b.x, s2.b.y), s2.b.z);
 }
 
-// Copies a contact to its place, and the features of its points to where they are kept for the next step.
+// A point's row, and without `whole` its friction.
+__device__ static void lay_out_point(const psvi_solver &v, const psvi_point *p, const body_roots &r, bool whole,
+                                     uint64_t at) {
+    const v3 n = v3_of(p->normal), arm_a = v3_of(p->arm_a), arm_b = v3_of(p->arm_b);
+    const row_spins along = row_at_arms(r.a, r.b, arm_a, arm_b, n);
+    v.points[0][at] = f4_make(n, p->separation);
+    v.points[1][at] = f4_make(along.a, row_mass(r.inverse_mass, along));
+    v.points[2][at] = f4_make(along.b, 0);
+    v.points[3][at] = f4_make(v3_make(p->impulse.x, 0, 0), 0);
+    if (whole) return;
+    v3 t1, t2;
+    v3_tangents(n, &t1, &t2);
+    const row_spins s1 = row_at_arms(r.a, r.b, arm_a, arm_b, t1), s2 = row_at_arms(r.a, r.b, arm_a, arm_b, t2);
+    v.points[3][at] = f4_make(v3_of4(p->impulse), row_tangent_mass(r.inverse_mass, s1, s2));
+    put_tangents(v, at, s1, s2);
+}
+
+// Friction of a contact as a whole; `at`: its first point's place.
+__device__ static void lay_out_slide(const psvi_solver &v, const psvi_contact &c, const psvi_point *points,
+                                     const body_roots &r, uint64_t at) {
+    const v3 none = v3_make(0, 0, 0);
+    row_patch patch;
+    row_slide slide;
+#pragma unroll
+    for (uint32_t k = 0; k < PSVI_PATCH_POINTS; ++k) {
+        const bool used = k < c.count;
+        patch.arm_a[k] = used ? v3_of(points[k].arm_a) : none;
+        patch.arm_b[k] = used ? v3_of(points[k].arm_b) : none;
+        patch.impulse[k] = used ? v3_make(points[k].impulse.y, points[k].impulse.z, 0) : none;
+        patch.separation[k] = used ? points[k].separation : 0;
+        patch.used[k] = used ? 1.0f : 0.0f;
+    }
+    row_leave_near(&patch, PSVI_PATCH_POINTS, PSVI_DEEP * c.size * 2);
+    row_make_slide(&slide, &patch, PSVI_PATCH_POINTS, r.a, r.b, v3_of(points->normal), r.inverse_mass, r.moves_b);
+    put_tangents(v, at, slide.t1, slide.t2);
+    row_spins masses; // behind the row about the normal
+    masses.a = v3_make(slide.grip.hold_twist, slide.grip.slip, slide.grip.slip_twist);
+    masses.b = v3_make(slide.grip.per_lever, 0, 0);
+    put_tangents(v, at + 1, slide.about, masses);
+    v.points[3][at] = f4_make(v3_make(v.points[3][at].x, slide.impulse.x, slide.impulse.y), slide.grip.hold);
+    v.points[3][at + 1].y = slide.impulse.z;
+#pragma unroll
+    for (uint32_t k = 0; k < PSVI_PATCH_POINTS; ++k) {
+        if (k >= c.count) break;
+        v.points[2][at + k].w = slide.x[k];
+        v.point_hit[at + k] = slide.y[k];
+    }
+}
+
+// Of a contact with listed points: its rows, and the features of the points to where they are kept for the next step.
+// Long, so it stays out of the way of balls.
+__device__ __noinline__ static void lay_out_points(const psvi_sim &s, const psvi_solver &v, const psvi_step &step,
+                                                   const psvi_contact &c, uint32_t place, uint64_t first, bool whole) {
+    const psvi_point *points = s.points + c.first;
+    v.normal[place] = f4_make(v3_make(c.friction, PSVI_DEEP * c.size, step.push_speed * sqrtf(2.0f * c.size)), 0);
+    body_roots r;
+    r.a = body_root(s, c.a);
+    r.b = body_root(s, c.b);
+    const float mass_b = s.linear[c.b].velocity.w;
+    r.inverse_mass = s.linear[c.a].velocity.w + mass_b;
+    r.moves_b = mass_b > 0;
+    psvi_kept_point kept;
+    kept.impulse[0] = kept.impulse[1] = kept.impulse[2] = 0;
+    for (uint32_t k = 0; k < c.count; ++k) {
+        lay_out_point(v, points + k, r, whole, first + k);
+        kept.feature = points[k].feature;
+        s.kept_points[c.first + k] = kept;
+    }
+    if (whole) lay_out_slide(v, c, points, r, first);
+}
+
+// Copies a contact to its place.
 __device__ static void lay_out(const psvi_sim &s, const psvi_solver &v, const psvi_contact &c, uint32_t place,
-                               psvi_bin bin, uint32_t listed, const psvi_step &step) {
+                               psvi_bin bin, uint32_t kind, const psvi_step &step) {
     psvi_two_bodies bodies;
     bodies.a = c.a;
     bodies.b = c.b;
     v.bodies[place] = bodies;
-    const psvi_point *points = s.points + c.first;
-    if (listed == 0) {
-        const psvi_point *p = points;
-        v3 n = v3_of(p->normal);
-        v.normal[place] = f4_make(n, c.friction);
-        v.impulse[place] = f4_make(v3_of4(p->impulse), p->separation);
-        if (c.turning == PSVI_TURN_ROUND) {
-            psvi_f2 arms;
-            arms.x = v3_dot(v3_of(p->arm_a), n);
-            arms.y = -v3_dot(v3_of(p->arm_b), n);
-            v.arms[place] = arms;
-        }
-        if (step.bounces) {
-            psvi_f2 bounce;
-            bounce.x = 0;
-            bounce.y = c.restitution;
-            v.bounce[place] = bounce;
-        }
-        return;
+    if (step.bounces) {
+        psvi_f2 bounce;
+        bounce.x = 0;
+        bounce.y = c.restitution;
+        v.bounce[place] = bounce;
     }
-    const bool whole = slides_as_whole(c, step.loads, step.bounces);
-    uint32_t bits = (__float_as_uint(c.size) & 0xffff0000u) | (whole ? SLIDE_BIT : 0u) | c.count;
-    v.normal[place] = f4_make(v3_make(c.friction, c.restitution, __uint_as_float(bits)), 0);
-    psvi_root root_a = body_root(s, c.a), root_b = body_root(s, c.b);
-    const float mass_a = s.linear[c.a].velocity.w, mass_b = s.linear[c.b].velocity.w, inverse_mass = mass_a + mass_b;
-    psvi_kept_point kept;
-    kept.impulse[0] = kept.impulse[1] = kept.impulse[2] = 0;
-    for (uint32_t k = 0; k < c.count; ++k) {
-        const psvi_point *p = points + k;
-        uint64_t at = bin.point + (uint64_t)k * bin.count + (place - bin.place);
-        v3 n = v3_of(p->normal), arm_a = v3_of(p->arm_a), arm_b = v3_of(p->arm_b), t1, t2;
-        v3 na = psvi_root_mul_transposed(root_a, v3_cross(arm_a, n));
-        v3 nb = psvi_root_mul_transposed(root_b, v3_cross(arm_b, n));
-        v.points[0][at] = f4_make(n, p->separation);
-        v.points[1][at] = f4_make(na, row_mass(inverse_mass, na, nb));
-        v.points[2][at] = f4_make(nb, 0);
-        kept.feature = p->feature;
-        s.kept_points[c.first + k] = kept;
-        if (whole) {
-            v.points[3][at] = f4_make(v3_make(p->impulse.x, 0, 0), 0);
-            continue;
-        }
-        v3_tangents(n, &t1, &t2);
-        v3 a1 = psvi_root_mul_transposed(root_a, v3_cross(arm_a, t1));
-        v3 b1 = psvi_root_mul_transposed(root_b, v3_cross(arm_b, t1));
-        v3 a2 = psvi_root_mul_transposed(root_a, v3_cross(arm_a, t2));
-        v3 b2 = psvi_root_mul_transposed(root_b, v3_cross(arm_b, t2));
-        // One mass for both tangents, or friction would not point against the sliding.
-        v.points[3][at] =
-            f4_make(v3_of4(p->impulse), fminf(row_mass(inverse_mass, a1, b1), row_mass(inverse_mass, a2, b2)));
-        v.points[4][at] = f4_make(a1, b1.x);
-        v.points[5][at] = f4_make(v3_make(b1.y, b1.z, a2.x), a2.y);
-        v.points[6][at] = f4_make(v3_make(a2.z, b2.x, b2.y), b2.z);
-    }
-    if (!whole) return;
-    uint64_t first = bin.point + (place - bin.place);
-    lay_out_slide(v, points, c.count, root_a, root_b, mass_a, mass_b, first, first + bin.count);
+    const uint32_t listed = psvi_listed_points(kind);
+    if (listed == 0)
+        lay_out_ball(v, c, s.points + c.first, place);
+    else
+        lay_out_points(s, v, step, c, place, bin.point + (uint64_t)(place - bin.place) * listed,
+                       kind >= PSVI_CLASS_WHOLE && kind < PSVI_CLASS_POINT);
+}
+
+__device__ __noinline__ static void start_roll(const psvi_sim &s, const psvi_step &step, const psvi_contact &c,
+                                               uint32_t place) {
+    s.rolls[place] = psvi_start_roll(&s, &step, &c, s.points[c.first].normal);
 }
 
 // In: contacts, some with the colour of the last step. Out: a colour for each; the contacts by colour and class, each
 // contact's place, and the bins. A block takes a row of contacts and blocks stay in order, so a colour goes through the
 // bodies as the pairs did; but the order within a bin is any, and nothing depends on it. Reads a contact three times
 // (32 bytes) and its points once, writes half.
-__global__ void __launch_bounds__(PSVI_COLOUR_BLOCK)
-    psvk_colour(psvi_sim s, psvi_solver v, const __grid_constant__ psvi_step step) {
+__global__ void __launch_bounds__(PSVI_COLOUR_BLOCK, PSVI_COLOUR_BLOCKS)
+    psvk_colour(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
+                const __grid_constant__ psvi_step step) {
     __shared__ psvi_bin bins[PSVI_BINS];
     __shared__ uint32_t sizes[PSVI_BINS], base[PSVI_BINS];
     if (s.counts->halted) return; // the same for all
@@ -275,7 +321,7 @@ __global__ void __launch_bounds__(PSVI_COLOUR_BLOCK)
     team_wait();
     for (uint32_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
         const psvi_contact *c = &s.contacts[i];
-        atomicAdd(&sizes[bin_of(c->colour, c->count, c->turning)], 1u);
+        atomicAdd(&sizes[bin_of(s, step, *c)], 1u);
     }
     __syncthreads();
     for (uint32_t k = threadIdx.x; k < PSVI_BINS; k += blockDim.x)
@@ -294,45 +340,56 @@ __global__ void __launch_bounds__(PSVI_COLOUR_BLOCK)
     __syncthreads();
     for (uint32_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
         psvi_contact c = s.contacts[i];
-        uint32_t bin = bin_of(c.colour, c.count, c.turning), place = atomicAdd(&base[bin], 1u);
+        uint32_t bin = bin_of(s, step, c), place = atomicAdd(&base[bin], 1u);
         v.place[i] = place;
-        if (s.rolls) start_roll(s, c, place, step.rolls);
-        lay_out(s, v, c, place, bins[bin], listed_points(bin), step);
+        if (s.rolls) start_roll(s, step, c, place); // before features are overwritten
+        lay_out(s, v, c, place, bins[bin], bin % PSVI_CLASSES, step);
+    }
+}
+
+// Keeps the impulses of a contact's points; `at`: the place of the first.
+__device__ static void keep_points(const psvi_solver &v, psvi_kept_point *kept, uint64_t at, uint32_t count,
+                                   bool whole) {
+    float squared = 0;
+    for (uint32_t k = 0; k < count && whole; ++k) {
+        const float x = v.points[2][at + k].w, y = v.point_hit[at + k];
+        squared += x * x + y * y;
+    }
+    v3 slide = v3_make(0, 0, 0);
+    if (whole) slide = v3_make(v.points[3][at].y, v.points[3][at].z, v.points[3][at + 1].y);
+    for (uint32_t k = 0; k < count; ++k) {
+        const float4 impulse = quad(v.points[3] + at + k);
+        v3 part = v3_make(impulse.y, impulse.z, 0);
+        if (whole) part = psvi_share_slide(slide, (float)count, squared, v.points[2][at + k].w, v.point_hit[at + k]);
+        kept[k].impulse[0] = impulse.x;
+        kept[k].impulse[1] = part.x;
+        kept[k].impulse[2] = part.y;
     }
 }
 
 // Keeps each contact for the next step: the impulses come back from the solver's order. Grid-stride; the mask was set
 // by psvk_set_mask.
-__global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_keep(psvi_sim s, psvi_solver v, bool loads, bool bounces) {
+__global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_keep(psvi_sim s, psvi_solver v, psvi_step step) {
     if (s.counts->halted) return;
     uint32_t count = (uint32_t)s.counts->contacts;
     for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
-        psvi_contact c = s.contacts[i];
-        uint32_t bin = bin_of(c.colour, c.count, c.turning), place = v.place[i], listed = listed_points(bin);
-        psvi_keep_key(&s, &c);
-        if (s.rolls) s.kept_rolls[c.first] = s.rolls[place].impulse;
-        if (listed == 0) {
-            float4 impulse = quad(v.impulse + place);
+        const psvi_contact c = s.contacts[i];
+        const uint32_t place = v.place[i];
+        if (s.rolls) {
+            const psvi_roll roll = s.rolls[place];
+            s.kept_rolls[c.first] = psvi_keep_roll(v3_of4(roll.normal), v3_of4(roll.impulse));
+        }
+        if (c.count == 1 && c.turning != PSVI_TURN_ANY) {
+            const float4 impulse = quad(v.impulse + place);
+            psvi_keep_key(&s, &c);
             *(float4 *)&s.kept_points[c.first] = make_float4(0, impulse.x, impulse.y, impulse.z); // feature 0
             continue;
         }
+        psvi_keep_key(&s, &c);
+        const uint32_t bin = bin_of(s, step, c), kind = bin % PSVI_CLASSES;
         psvi_bin b = v.bins[bin];
-        const psvi_f4 *impulses = v.points[3] + b.point + (place - b.place);
-        const bool whole = slides_as_whole(c, loads, bounces), from_b = s.linear[c.b].velocity.w > 0;
-        v3 slide = v3_make(0, 0, 0);
-        if (whole) slide = v3_make(impulses[0].y, impulses[0].z, impulses[b.count].y);
-        for (uint32_t k = 0; k < c.count; ++k) {
-            float4 impulse = quad(impulses + (uint64_t)k * b.count);
-            if (whole) {
-                psvi_f2 part = slide_share(s.points + c.first, c.count, k, from_b, slide);
-                impulse.y = part.x;
-                impulse.z = part.y;
-            }
-            float *kept = s.kept_points[c.first + k].impulse;
-            kept[0] = impulse.x;
-            kept[1] = impulse.y;
-            kept[2] = impulse.z;
-        }
+        keep_points(v, s.kept_points + c.first, b.point + (uint64_t)(place - b.place) * c.count, c.count,
+                    kind >= PSVI_CLASS_WHOLE && kind < PSVI_CLASS_POINT);
     }
 }
 
@@ -353,7 +410,6 @@ cudaError_t psvi_launch_colour(const psvi_sim *sim, const psvi_solver *solver, c
 
 cudaError_t psvi_launch_keep(const psvi_sim *sim, const psvi_solver *solver, const psvi_step *step, int processors,
                              cudaStream_t stream) {
-    psvk_keep<<<(unsigned)(processors * PSVI_SIM_BLOCKS_PER_SM), PSVI_SIM_BLOCK, 0, stream>>>(
-        *sim, *solver, step->loads, step->bounces);
+    psvk_keep<<<(unsigned)(processors * PSVI_SIM_BLOCKS_PER_SM), PSVI_SIM_BLOCK, 0, stream>>>(*sim, *solver, *step);
     return cudaGetLastError();
 }

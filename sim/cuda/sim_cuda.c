@@ -30,10 +30,11 @@ static psv_status alloc_row(psv_world *world, void *field, uint64_t bytes) {
 
 // clang-format off
 #define BODY_ROWS(X, n) \
-    X(motion, (n) * sizeof(psvi_motion)) \
-    X(pushed, (n) * sizeof(psvi_motion)) \
-    X(moved, (n) * sizeof(psvi_f4)) \
-    X(turned, (n) * sizeof(psvi_f4)) \
+    X(movers.motion, (n) * sizeof(psvi_motion)) \
+    X(movers.pushed, (n) * sizeof(psvi_motion)) \
+    X(movers.moved, (n) * sizeof(psvi_f4)) \
+    X(movers.turned, (n) * sizeof(psvi_f4)) \
+    X(movers.swing, (n) * sizeof(psvi_f4)) \
     X(bins, PSVI_BINS * sizeof(psvi_bin)) \
     X(block_bins, PSVI_BINS * sizeof(uint32_t) * (uint64_t)state->colour_blocks)
 #define CONTACT_ROWS(X, n, m) \
@@ -42,7 +43,7 @@ static psv_status alloc_row(psv_world *world, void *field, uint64_t bytes) {
     X(impulse, (n) * sizeof(psvi_f4)) \
     X(arms, (n) * sizeof(psvi_f2)) \
     X(bounce, (n) * sizeof(psvi_f2)) \
-    X(sum, (n) * sizeof(float)) \
+    X(hit, (n) * sizeof(float)) \
     X(points[0], (m) * sizeof(psvi_f4)) \
     X(points[1], (m) * sizeof(psvi_f4)) \
     X(points[2], (m) * sizeof(psvi_f4)) \
@@ -50,7 +51,7 @@ static psv_status alloc_row(psv_world *world, void *field, uint64_t bytes) {
     X(points[4], (m) * sizeof(psvi_f4)) \
     X(points[5], (m) * sizeof(psvi_f4)) \
     X(points[6], (m) * sizeof(psvi_f4)) \
-    X(point_sum, (m) * sizeof(float)) \
+    X(point_hit, (m) * sizeof(float)) \
     X(place, (n) * sizeof(uint32_t)) \
     X(lists[0], (n) * sizeof(uint32_t)) \
     X(lists[1], (n) * sizeof(uint32_t))
@@ -257,7 +258,7 @@ static psv_status cuda_forget(psv_world *world) {
 }
 
 static uint64_t cuda_own_bytes(uint64_t bodies, uint64_t contacts, uint64_t points) {
-    return bodies * PSVI_SOLVER_BODY_BYTES + contacts * PSVI_SOLVER_CONTACT_BYTES + points * PSVI_SOLVER_POINT_BYTES;
+    return bodies * PSVI_MOVER_BYTES + contacts * PSVI_SOLVER_CONTACT_BYTES + points * PSVI_SOLVER_POINT_BYTES;
 }
 
 const psvi_sim_ops psvi_sim_ops_cuda = {

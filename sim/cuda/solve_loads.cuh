@@ -102,10 +102,10 @@ __device__ static v3 take_rest(int64_t *sums) {
 __device__ static void apply_rest(const psvi_sim &s, const psvi_solver &v, uint32_t body) {
     int64_t *sums = s.rest + (uint64_t)REST_FIELDS * body;
     if (sums[6] == 0) return;
-    psvi_motion m = v.motion[body];
+    psvi_motion m = v.movers.motion[body];
     m.linear = f4_make(v3_add(v3_of4(m.linear), take_rest(sums)), m.linear.w);
     if (m.angular.w != 0) m.angular = f4_make(v3_add(v3_of4(m.angular), take_rest(sums + 3)), m.angular.w);
-    v.motion[body] = m;
+    v.movers.motion[body] = m;
 }
 
 #endif

@@ -31,7 +31,8 @@ __device__ static void add_pull(float4 q, v3 p, float softening_squared, v3 *sum
     const float squared = fmaf(d.z, d.z, fmaf(d.y, d.y, fmaf(d.x, d.x, softening_squared)));
     float inverse;
     asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(squared));
-    *sum = v3_madd(*sum, d, (inverse * inverse) * (inverse * q.w));
+    const float scale = (inverse * inverse) * (inverse * q.w);
+    *sum = v3_make(fmaf(d.x, scale, sum->x), fmaf(d.y, scale, sum->y), fmaf(d.z, scale, sum->z));
 }
 
 // In: positions and masses. Out: acceleration of each body by all others, direct sums. A block has 64 bodies, two of

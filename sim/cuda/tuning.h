@@ -15,10 +15,9 @@
 #define PSVI_SOLVE_BLOCKS 2        // of them on a processor
 #define PSVI_SOLVE_ROUND_BLOCK 384 // solver of round contacts only: as many threads as need not spill
 #define PSVI_SOLVE_ROUND_BLOCKS 2
-#define PSVI_CLUSTER_TURNS 2     // times that a cluster's threads go round, at most, where a grid would be taken else
-#define PSVI_SOLVE_TAIL 512      // lanes that the last colours take, that one block solves
-#define PSVI_SOLVE_SHARED 65536u // lanes of a colour, at most, for that many lanes to share its contacts
-#define PSVI_ATTRACT_LANES 32    // direct sums: bodies of a block are two to a lane
-#define PSVI_ATTRACT_SLICES 8    // lanes that share two bodies there
+#define PSVI_CLUSTER_TURNS 2  // times that a cluster's threads go round, at most, where a grid would be taken else
+#define PSVI_SOLVE_TAIL 512   // lanes that the last colours take, that one block solves
+#define PSVI_ATTRACT_LANES 32 // direct sums: bodies of a block are two to a lane
+#define PSVI_ATTRACT_SLICES 8 // lanes that share two bodies there
 
 #endif

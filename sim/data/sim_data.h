@@ -7,13 +7,14 @@
 #include "pairsieve/sim.h"
 #include "sim_math.h"
 
-#define PSVI_COLOURS 24           // contacts of one colour share no moving body
-#define PSVI_COLOUR_REST 24       // contacts that found no colour
-#define PSVI_COLOUR_FULL 254      // found to have no free colour in this round
-#define PSVI_COLOUR_NONE 255      // not coloured yet
-#define PSVI_MAX_POINTS 16        // contact points of one pair of bodies; the deepest are kept
-#define PSVI_STATIC_RADIUS 1e9f   // bounding radius of what has no end
-#define PSVI_FLAG_KINEMATIC 0x80u // beside the PSV_BOX_ flags of a body
+#define PSVI_COLOURS 24             // contacts of one colour share no moving body
+#define PSVI_COLOUR_REST 24         // contacts that found no colour
+#define PSVI_COLOUR_FULL 254        // found to have no free colour in this round
+#define PSVI_COLOUR_NONE 255        // not coloured yet
+#define PSVI_UNEVEN_BIT 0x80000000u // beside the colours of a body: it is the light one of unlike masses
+#define PSVI_MAX_POINTS 16          // contact points of one pair of bodies; the deepest are kept
+#define PSVI_STATIC_RADIUS 1e9f     // bounding radius of what has no end
+#define PSVI_FLAG_KINEMATIC 0x80u   // beside the PSV_BOX_ flags of a body
 #define PSVI_FLAG_ASLEEP 0x40u
 // A kinematic body is to the solver what turns but is too heavy to be turned: as a ball of this inverse inertia, which
 // no impulse changes in single precision, and without an inverse mass.
@@ -261,6 +262,15 @@ PSVI_HD uint64_t psvi_mix64(uint64_t x) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
     return x ^ (x >> 31);
+}
+
+// Bodies of unlike masses: the light one's contacts carry a load that its own mass tells nothing of, so they are solved
+// there and back however fine the substeps are. (A cube of 1 m under one of 8 to 1,000 times its mass, 60 Hz, 16
+// substeps: 0.03 to 0.4 m/s for ever, at rest with it.)
+#define PSVI_UNEVEN 4.0f
+PSVI_HD bool psvi_is_uneven(float inverse_a, float inverse_b) {
+    return inverse_a > 0 && inverse_b > 0 &&
+           (inverse_a > PSVI_UNEVEN * inverse_b || inverse_b > PSVI_UNEVEN * inverse_a);
 }
 
 PSVI_HD uint64_t psvi_contact_key(uint32_t a, uint32_t b) { return ((uint64_t)a << 32 | b) + 1; }

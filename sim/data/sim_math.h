@@ -114,6 +114,21 @@ PSVI_HD v3 v3_unit_or(v3 a, v3 fallback) {
     return squared > 1e-20f ? v3_scale(a, 1.0f / sqrtf(squared)) : fallback;
 }
 
+PSVI_HD uint32_t psvi_lowest_bit(uint32_t bits) { // of a number that is not 0
+#if defined(__CUDA_ARCH__)
+    return (uint32_t)__ffs((int)bits) - 1;
+#else
+    return (uint32_t)__builtin_ctz(bits);
+#endif
+}
+PSVI_HD uint32_t psvi_highest_bit(uint32_t bits) {
+#if defined(__CUDA_ARCH__)
+    return 31 - (uint32_t)__clz((int)bits);
+#else
+    return 31 - (uint32_t)__builtin_clz(bits);
+#endif
+}
+
 // The component `axis` (0 to 2), without indexing memory.
 PSVI_HD float v3_axis(v3 a, int axis) { return axis == 0 ? a.x : axis == 1 ? a.y : a.z; }
 PSVI_HD v3 v3_with_axis(v3 a, int axis, float value) {
@@ -160,13 +175,69 @@ PSVI_HD_CALL v3 quat_rotate(quat q, v3 a) {
 }
 PSVI_HD v3 quat_unrotate(quat q, v3 a) { return quat_rotate(quat_make(-q.x, -q.y, -q.z, q.w), a); }
 
+// --- functions that a library of each system would round in its own way ----------------------------------------------
+
+// Taylor series, to the last digits of a float, of numbers reduced by multiples of a quarter turn or of the logarithm
+// of 2 in two parts, of which the first has few digits.
+
+// 2^k, k from -126 to 127.
+PSVI_HD float psvi_power_of_2(int k) {
+    union {
+        uint32_t bits;
+        float value;
+    } power;
+    power.bits = (uint32_t)(k + 127) << 23;
+    return power.value;
+}
+
+PSVI_HD void psvi_sin_cos(float x, float *sine, float *cosine) {
+    x = fabsf(x) < 1e6f ? x : 0; // what turns faster is nowhere
+    const float quarters = floorf(x * 0.63661977f + 0.5f);
+    const float r = (x - quarters * 1.5703125f) - quarters * 4.8382679e-4f, q = r * r;
+    const float a = r * (1 - q * (1 / 6.0f) * (1 - q * (1 / 20.0f) * (1 - q * (1 / 42.0f) * (1 - q * (1 / 72.0f)))));
+    const float b =
+        1 - q * 0.5f * (1 - q * (1 / 12.0f) * (1 - q * (1 / 30.0f) * (1 - q * (1 / 56.0f) * (1 - q * (1 / 90.0f)))));
+    const int turn = (int)(quarters - 4 * floorf(quarters * 0.25f));
+    const float s = (turn & 1) != 0 ? b : a, c = (turn & 1) != 0 ? a : b;
+    *sine = turn >= 2 ? -s : s;
+    *cosine = turn == 1 || turn == 2 ? -c : c;
+}
+
+// The angle of the point (x, y), y >= 0, from 0 to half a turn.
+PSVI_HD float psvi_angle_of(float y, float x) {
+    const float wide = fmaxf(y, fabsf(x)), narrow = fminf(y, fabsf(x));
+    float t = wide > 0 ? narrow / wide : 0;
+    for (int i = 0; i < 2; ++i) // halves the angle
+        t = t / (1 + sqrtf(1 + t * t));
+    const float q = t * t;
+    const float part =
+        4 * t * (1 - q * (1 / 3.0f - q * (1 / 5.0f - q * (1 / 7.0f - q * (1 / 9.0f - q * (1 / 11.0f))))));
+    const float angle = y > fabsf(x) ? 1.57079633f - part : part;
+    return x < 0 ? 3.14159265f - angle : angle;
+}
+
+// e^x - 1, and e^x, of x <= 0.
+PSVI_HD float psvi_exp_less_1(float x) {
+    const float k = floorf(fmaxf(x, -80.0f) * 1.44269504f + 0.5f), scale = psvi_power_of_2((int)k);
+    const float r = (fmaxf(x, -80.0f) - k * 0.693359375f) + k * 2.12194440e-4f;
+    const float e =
+        r *
+        (1 + r * (1 / 2.0f) *
+                 (1 + r * (1 / 3.0f) *
+                          (1 + r * (1 / 4.0f) * (1 + r * (1 / 5.0f) * (1 + r * (1 / 6.0f) * (1 + r * (1 / 7.0f)))))));
+    return scale * e + (scale - 1);
+}
+PSVI_HD float psvi_exp(float x) { return 1 + psvi_exp_less_1(x); }
+
 // Rotation by the vector's length about its direction.
 PSVI_HD quat quat_of_vector(v3 r) {
     float angle = v3_length(r);
     float half = 0.5f * angle;
+    float sine, cosine;
+    psvi_sin_cos(half, &sine, &cosine);
     // Taylor series near 0, where the quotient loses its digits.
-    float s = angle > 1e-3f ? sinf(half) / angle : 0.5f - angle * angle * (1.0f / 48.0f);
-    return quat_unit(quat_make(r.x * s, r.y * s, r.z * s, cosf(half)));
+    float s = angle > 1e-3f ? sine / angle : 0.5f - angle * angle * (1.0f / 48.0f);
+    return quat_unit(quat_make(r.x * s, r.y * s, r.z * s, cosine));
 }
 
 PSVI_HD axes3 quat_axes(quat q) {

@@ -17,12 +17,12 @@ PSVI_HD_CALL v3 psvi_forced_velocity(const psvi_sim *s, const psvi_step *step, u
     if (s->acceleration) a = v3_add(a, v3_of4(s->acceleration[i]));
     float damping = own ? s->forces[i].x : 0.0f;
     if (!(damping > 0)) return v3_madd(v, a, step->substep);
-    float lost = -expm1f(-damping * step->substep); // share of the velocity
+    float lost = -psvi_exp_less_1(-damping * step->substep); // share of the velocity
     return v3_add(v3_scale(v, 1 - lost), v3_scale(a, lost / damping));
 }
 
 PSVI_HD_CALL v3 psvi_damped_spin(const psvi_sim *s, const psvi_step *step, uint32_t i, bool own, v3 w) {
-    return own ? v3_scale(w, expf(-s->forces[i].y * step->substep)) : w;
+    return own ? v3_scale(w, psvi_exp(-s->forces[i].y * step->substep)) : w;
 }
 
 #endif

@@ -14,6 +14,9 @@
 
 PSVI_HD bool psvi_is_asleep(const psvi_sim *s, uint32_t i) { return (s->flags[i] & PSVI_FLAG_ASLEEP) != 0; }
 
+// Whether contacts of one colour may not share the body: a sleeper may wake, and its contacts keep their colours.
+PSVI_HD bool psvi_may_move(const psvi_sim *s, uint32_t i) { return s->velocity[i].w > 0; }
+
 // Moves, is awake, and is still there: any other body has some flag, and so has a slot whose body the step has taken
 // out.
 PSVI_HD bool psvi_is_awake(const psvi_sim *s, uint32_t i) { return s->flags[i] == 0; }

@@ -6,6 +6,7 @@
 #ifndef PAIRSIEVE_CONTACT_ROLL_H
 #define PAIRSIEVE_CONTACT_ROLL_H
 
+#include "../contacts/contact_kept.h"
 #include "../data/sim_data.h"
 
 PSVI_HD float psvi_roll_radius(const psvi_shape *shape) {
@@ -22,14 +23,15 @@ PSVI_HD void psvi_roll_limits(const psvi_sim *s, uint32_t a, uint32_t b, float *
     *spinning = fmaxf(p->spinning_friction, q->spinning_friction) * size;
 }
 
-// A step's beginning; the impulse is about the tangents (x, y) and the normal (z). `kept`: the impulse of the last
-// step, a vector of the world; NULL for none, and where no forces act.
-PSVI_HD psvi_roll psvi_start_roll(const psvi_sim *s, uint32_t a, uint32_t b, const float normal[3],
-                                  const psvi_f4 *kept) {
+// A step's beginning; the impulse is about the tangents (x, y) and the normal (z). Where forces act it goes on from the
+// one of the last step, which is kept as a vector of the world.
+PSVI_HD psvi_roll psvi_start_roll(const psvi_sim *s, const psvi_step *step, const psvi_contact *c,
+                                  const float normal[3]) {
+    const psvi_kept_contact *kept = step->rolls ? psvi_find_kept(s, c->a, c->b) : 0;
     psvi_roll roll;
     float rolling, spinning;
-    v3 n = v3_of(normal), was = kept ? v3_of4(*kept) : v3_make(0, 0, 0), t1, t2;
-    psvi_roll_limits(s, a, b, &rolling, &spinning);
+    v3 n = v3_of(normal), was = kept ? v3_of4(s->kept_rolls[kept->first]) : v3_make(0, 0, 0), t1, t2;
+    psvi_roll_limits(s, c->a, c->b, &rolling, &spinning);
     v3_tangents(n, &t1, &t2);
     // Where there is no limit, what is kept at this place may be of an older contact.
     const v3 about = v3_make(rolling > 0 ? v3_dot(was, t1) : 0, rolling > 0 ? v3_dot(was, t2) : 0,

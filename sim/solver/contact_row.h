@@ -55,6 +55,11 @@ PSVI_ROW lane row_mass(lane inverse_mass, row_spins r) {
     return lane_inverse(inverse_mass + (lane3_dot(r.a, r.a) + lane3_dot(r.b, r.b)));
 }
 
+// Of two tangents. One mass for both, or friction would not point against the sliding.
+PSVI_ROW lane row_tangent_mass(lane inverse_mass, row_spins t1, row_spins t2) {
+    return lane_smaller(row_mass(inverse_mass, t1), row_mass(inverse_mass, t2));
+}
+
 // Root of an inverse inertia, a lower triangle.
 typedef struct row_root {
     lane xx, yx, yy, zx, zy, zz;
@@ -133,6 +138,11 @@ PSVI_ROW row_soft row_softness(const psvi_step *step, const row_springs *s, lane
     soft.impulse_scale =
         lane_both(lane_not(apart), lane_choose(deep, lane_of(step->impulse_scale[2]), s->impulse_scale));
     return soft;
+}
+
+// The separation of a point whose bodies have moved by `moved`; `along`: of that what is linear, along the normal.
+PSVI_ROW lane row_moved(lane separation, const row_pair *moved, lane along, row_spins r) {
+    return separation + (along + row_spin_speed(moved, r));
 }
 
 PSVI_ROW lane row_normal(lane before, lane mass, lane speed, row_soft soft) {
@@ -216,8 +226,7 @@ PSVI_ROW void row_make_roll(row_roll *r, row_root a, row_root b, lane3 n) {
     r->t1 = row_spins_of(a, b, t1, t1);
     r->t2 = row_spins_of(a, b, t2, t2);
     r->about = row_spins_of(a, b, n, n);
-    // One mass for both tangents, or the torque would not point against the rolling.
-    r->mass = lane_smaller(row_mass(lane_of(0), r->t1), row_mass(lane_of(0), r->t2));
+    r->mass = row_tangent_mass(lane_of(0), r->t1, r->t2);
     r->about_mass = row_mass(lane_of(0), r->about);
 }
 
@@ -233,7 +242,8 @@ PSVI_ROW row_spins row_at_arms(row_root a, row_root b, lane3 arm_a, lane3 arm_b,
 typedef struct row_patch {
     lane3 arm_a[PSVI_PATCH_POINTS], arm_b[PSVI_PATCH_POINTS];
     lane3 impulse[PSVI_PATCH_POINTS]; // x, y: along the tangents
-    lane used[PSVI_PATCH_POINTS];     // 1 or 0
+    lane separation[PSVI_PATCH_POINTS];
+    lane used[PSVI_PATCH_POINTS]; // 1 or 0
 } row_patch;
 
 // Friction of a patch as a whole.
@@ -243,6 +253,21 @@ typedef struct row_slide {
     lane3 impulse;
     lane x[PSVI_PATCH_POINTS], y[PSVI_PATCH_POINTS]; // where the points are along the tangents, from their middle
 } row_slide;
+
+// Leaves the points of a patch that touch or nearly do, closer than `reach`: friction acts in their middle, and others
+// lie anywhere. All, where none touches.
+PSVI_ROW void row_leave_near(row_patch *p, uint32_t points, lane reach) {
+    const lane zero = lane_of(0);
+    lane_mask some = zero > lane_of(1); // none yet
+    for (uint32_t k = 0; k < points; ++k)
+        some = some | ((p->used[k] > zero) & (p->separation[k] < reach));
+    for (uint32_t k = 0; k < points; ++k) {
+        const lane near = lane_both(lane_not(some) | (p->separation[k] < reach), lane_of(1));
+        p->arm_a[k] = lane3_scale(p->arm_a[k], near);
+        p->arm_b[k] = lane3_scale(p->arm_b[k], near);
+        p->used[k] = p->used[k] * near;
+    }
+}
 
 // Rows and masses. The arm of what stands still may be huge, or 0: places are taken from the arms of b where `from_b`.
 PSVI_ROW void row_make_slide(row_slide *s, const row_patch *p, uint32_t points, row_root a, row_root b, lane3 n,
@@ -275,20 +300,12 @@ PSVI_ROW void row_make_slide(row_slide *s, const row_patch *p, uint32_t points, 
     const lane lever = distance * share, squared = lever * lever;
     const lane_mask wide = lever > lane_of(1e-6f);
     const lane twist = lane_both(wide, row_mass(zero, s->about));
-    // One mass for both tangents, or friction would not point against the sliding.
-    s->grip.hold = lane_smaller(row_mass(inverse_mass, s->t1), row_mass(inverse_mass, s->t2));
+    s->grip.hold = row_tangent_mass(inverse_mass, s->t1, s->t2);
     s->grip.hold_twist = twist;
     s->grip.slip = lane_choose(wide, lane_smaller(s->grip.hold, twist / squared), s->grip.hold);
     s->grip.slip_twist = lane_both(wide, s->grip.slip * squared);
     s->grip.per_lever = lane_both(wide, lane_of(1) / lever);
     s->impulse.z = lane_both(wide, s->impulse.z);
-}
-
-// What a point at (x, y) has of a patch's friction, as it is kept for the next step. `squared`: the sum over all points
-// of x^2 + y^2.
-PSVI_ROW lane3 row_share(lane3 impulse, lane count, lane squared, lane x, lane y) {
-    const lane share = lane_of(1) / count, twist = impulse.z * lane_inverse(squared);
-    return lane3_make(impulse.x * share - twist * y, impulse.y * share + twist * x, lane_of(0));
 }
 
 // --- restitution -----------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ typedef struct psvi_movers {
                              // forces act, after the move: what the pass before it has added
     psvi_f4 *moved, *turned; // movement of the substep
     psvi_f4 *swing;          // of tops (free_rotation.h): the turn of the axis since the step began, a quaternion, with
-                             // psvi_top.ratio in place of its w; w 0: no top
+                             // psvi_top.ratio in place of its w; w 0: no top. Only of bodies with angular.w < 0
 } psvi_movers;
 
 #define PSVI_MOVER_BYTES (2 * sizeof(psvi_motion) + 3 * sizeof(psvi_f4)) // of a body
@@ -123,7 +123,7 @@ PSVI_HD v3 psvi_top_turned(const psvi_sim *s, const psvi_movers *v, uint32_t i) 
     const quat turn = quat_mul(psvi_swing_of(v->swing[i]), quat_of_vector(v3_scale(first, s->angular[i].turned.w)));
     const v3 part = v3_make(turn.x, turn.y, turn.z);
     const float length = v3_length(part);
-    return length > 1e-12f ? v3_scale(part, 2 * atan2f(length, turn.w) / length) : part;
+    return length > 1e-12f ? v3_scale(part, 2 * psvi_angle_of(length, turn.w) / length) : part;
 }
 
 // The solver's record of a body, and the first substep's forces. Returns the root of its inverse inertia.
@@ -149,7 +149,7 @@ PSVI_HD psvi_root psvi_start_mover(const psvi_sim *s, const psvi_movers *v, cons
     }
     v->motion[i] = m;
     v->pushed[i] = m;
-    v->swing[i] = m.angular.w < 0 ? psvi_start_swing(s, step, i) : f4_make(v3_make(0, 0, 0), 0);
+    if (m.angular.w < 0) v->swing[i] = psvi_start_swing(s, step, i);
     return root;
 }
 
@@ -177,7 +177,7 @@ PSVI_HD_CALL void psvi_push_mover(const psvi_sim *s, const psvi_movers *v, const
     if (vec4_w(angular) == 0) return;
     gained = vec4_load(&last->angular);
     if (loads) gained = vec4_sub(angular, gained);
-    if (v->swing[i].w > 0) {
+    if (vec4_w(angular) < 0 && v->swing[i].w > 0) {
         const psvi_root root = psvi_root_of(s->inv_inertia[i]);
         const float mark = m->angular.w;
         psvi_f4 turned;
@@ -224,7 +224,7 @@ PSVI_HD void psvi_stop_mover(const psvi_sim *s, const psvi_movers *v, const psvi
     psvi_angular a = s->angular[i];
     a.velocity = f4_make(psvi_root_mul(root, v3_of4(m.angular)), a.velocity.w);
     a.turned = f4_make(psvi_root_mul(root, v3_of4(a.turned)), 0);
-    if (v->swing[i].w > 0) {
+    if (m.angular.w < 0 && v->swing[i].w > 0) {
         const v3 w = psvi_turn_top(s, v, step, i, v3_of4(a.velocity));
         a.velocity = f4_make(quat_rotate(psvi_swing_of(v->swing[i]), w), a.velocity.w);
         a.turned = f4_make(psvi_top_turned(s, v, i), 1);

@@ -18,22 +18,40 @@ typedef enum psvi_pass {
 
 PSVI_HD bool psvi_relaxes(psvi_pass pass) { return pass == PSVI_PASS_RELAX || pass == PSVI_PASS_AGAIN; }
 
-// Contacts of one point between bodies that turn as balls, or do not turn.
-PSVI_HD bool psvi_is_ball_contact(const psvi_contact *c) { return c->count == 1 && c->turning != PSVI_TURN_ANY; }
+// How a contact that has its colour is solved. The contacts of a colour lie in this order.
+typedef enum psvi_contact_kind {
+    PSVI_KIND_BALLS,         // of one point between bodies that turn as balls, or do not turn
+    PSVI_KIND_WHOLE,         // friction is that of the contact as a whole
+    PSVI_KIND_WHOLE_UNEVEN,  // the same of bodies of unlike masses
+    PSVI_KIND_POINTS,        // friction by point, by falling count of points
+    PSVI_KIND_POINTS_UNEVEN, // the same of bodies of unlike masses
+    PSVI_KIND_POINT,         // with one point, which is solved once a visit
+    PSVI_KINDS
+} psvi_contact_kind;
 
-// Whether friction is that of the contact as a whole: of points with one normal, where nothing bounces. (A corner that
-// bounces rubs where it is.)
-PSVI_HD bool psvi_is_whole(const psvi_contact *c, bool loads, bool bounces) {
-    return c->flat && c->count > 1 && loads && c->colour != PSVI_COLOUR_REST && !(c->restitution > 0 && bounces);
+PSVI_HD bool psvi_is_whole_kind(psvi_contact_kind kind) {
+    return kind == PSVI_KIND_WHOLE || kind == PSVI_KIND_WHOLE_UNEVEN;
+}
+PSVI_HD bool psvi_is_uneven_kind(psvi_contact_kind kind) {
+    return kind == PSVI_KIND_WHOLE_UNEVEN || kind == PSVI_KIND_POINTS_UNEVEN;
 }
 
-// Bodies of unlike masses: the light one's contacts carry a load that its own mass tells nothing of, so they are solved
-// there and back however fine the substeps are. (A cube of 1 m under one of 8 to 1,000 times its mass, 60 Hz, 16
-// substeps: 0.03 to 0.4 m/s for ever, at rest with it.)
-#define PSVI_UNEVEN 4.0f
-PSVI_HD bool psvi_is_uneven(float inverse_a, float inverse_b) {
-    return inverse_a > 0 && inverse_b > 0 &&
-           (inverse_a > PSVI_UNEVEN * inverse_b || inverse_b > PSVI_UNEVEN * inverse_a);
+// Of points with one normal, where nothing bounces, friction is that of the whole. (A corner that bounces rubs where it
+// is.) What touches the light one of unlike masses is uneven.
+PSVI_HD psvi_contact_kind psvi_kind_of(const psvi_sim *s, const psvi_step *step, const psvi_contact *c) {
+    if (c->count == 1) return c->turning != PSVI_TURN_ANY ? PSVI_KIND_BALLS : PSVI_KIND_POINT;
+    const bool uneven = ((s->colour_mask[c->a] | s->colour_mask[c->b]) & PSVI_UNEVEN_BIT) != 0;
+    const bool whole =
+        c->flat && step->loads && c->colour != PSVI_COLOUR_REST && !(c->restitution > 0 && step->bounces);
+    if (whole) return uneven ? PSVI_KIND_WHOLE_UNEVEN : PSVI_KIND_WHOLE;
+    return uneven ? PSVI_KIND_POINTS_UNEVEN : PSVI_KIND_POINTS;
+}
+
+// What a point at (x, y) from the middle of `count` points has of their friction, as it is kept for the next step.
+// `squared`: the sum over all points of x^2 + y^2.
+PSVI_HD v3 psvi_share_slide(v3 impulse, float count, float squared, float x, float y) {
+    const float twist = squared > 0 ? impulse.z / squared : 0.0f;
+    return v3_make(impulse.x / count - twist * y, impulse.y / count + twist * x, 0);
 }
 
 #endif

@@ -107,7 +107,8 @@ static void slopes_hold_balls(void **unused) {
 }
 
 // Balls that fall on each other in one place: with rolling friction they stay a heap, without they run apart.
-static double heap_height(float rolling, double *reach, double *fastest, double *mean) {
+// `drop`: its balls begin that many hundredths of a millimetre to the side.
+static double heap_height(float rolling, int drop, double *reach, double *fastest, double *mean) {
     psv_world_def def = stage_def(512);
     def.substeps = 4;
     stage s = make_stage(&def);
@@ -121,8 +122,8 @@ static double heap_height(float rolling, double *reach, double *fastest, double 
     for (int i = 0; i < BALLS; ++i) {
         const int layer = i / 25, place = i % 25;
         psv_body_def body =
-            body_at(shape, 0.205f * (float)(place % 5 - 2) + 0.01f * (float)(layer % 3), 0.11f + 0.205f * (float)layer,
-                    0.205f * (float)(place / 5 - 2) + 0.01f * (float)(layer % 2));
+            body_at(shape, 0.205f * (float)(place % 5 - 2) + 0.01f * (float)(layer % 3) + 1e-5f * (float)drop,
+                    0.11f + 0.205f * (float)layer, 0.205f * (float)(place / 5 - 2) + 0.01f * (float)(layer % 2));
         id[i] = add_body(&s, &body);
     }
     step(&s, 600);
@@ -141,11 +142,21 @@ static double heap_height(float rolling, double *reach, double *fastest, double 
     return top;
 }
 
+// The topmost ball of one heap lies anywhere from 0.44 to 0.60 m, so heights and reaches are means of several drops.
 static void heaps_keep_their_slope(void **unused) {
     (void)unused;
-    double reach, far, fastest, mean, flat_fastest, flat_mean;
-    const double high = heap_height(0.2f, &reach, &fastest, &mean),
-                 flat = heap_height(0, &far, &flat_fastest, &flat_mean);
+    enum { DROPS = 6 };
+    double high = 0, reach = 0, far, fastest = 0, mean = 0, flat_fastest, flat_mean;
+    for (int drop = 0; drop < DROPS; ++drop) {
+        double its_reach, its_fastest, its_mean;
+        const double its_height = heap_height(0.2f, drop, &its_reach, &its_fastest, &its_mean);
+        print_message("drop %d: %.3f m high\n", drop, its_height);
+        high += its_height / DROPS;
+        reach += its_reach / DROPS;
+        fastest = fmax(fastest, its_fastest);
+        mean = fmax(mean, its_mean);
+    }
+    const double flat = heap_height(0, 0, &far, &flat_fastest, &flat_mean);
     print_message("300 balls after 10 s: %.2f m high, %.2f m from the middle on average, speeds of %.5f m/s on average "
                   "and %.4f at most; without rolling friction %.2f and %.2f m\n",
                   high, reach, mean, fastest, flat, far);

@@ -1,5 +1,6 @@
-// The same bytes for any number of threads: shipped scenes have, frame by frame, the same hash with one thread and with
-// five. A difference is shown by its first body.
+// The same bytes: a scene on this backend has, frame by frame, the hash that it has on the CPU with one thread. On the
+// CPU the other run has five threads. A difference is shown by its first body. Not yet the same on CUDA: bodies that
+// pull each other, and bodies of more than 24 contacts, some of which find no colour («assorted»; docs/how/solver.md).
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,11 +17,11 @@ static void need(const run *r, psv_status status) {
     if (status != PSV_OK) fail_msg("%s: %s", psv_status_name(status), psv_last_error(r->context));
 }
 
-static run begin(int workers, const char *name, uint64_t bodies) {
+static run begin(psv_backend backend, int workers, const char *name, uint64_t bodies) {
     char path[1024];
     run r = {0};
     psv_context_def def = psv_default_context_def();
-    def.backend = PSV_BACKEND_CPU;
+    def.backend = backend;
     def.worker_count = workers;
     need(&r, psv_create_context(&def, &r.context));
     psv_scene_options options = psv_default_scene_options();
@@ -68,7 +69,8 @@ static void show_first(const run *one, const run *other, const char *what, psv_b
 
 // Frames that are the same, at most `frames`.
 static int same_frames(const char *name, uint64_t bodies, int frames) {
-    run one = begin(1, name, bodies), other = begin(5, name, bodies);
+    run one = begin(PSV_BACKEND_CPU, 1, name, bodies);
+    run other = begin(on_cuda() ? PSV_BACKEND_CUDA : PSV_BACKEND_CPU, on_cuda() ? 0 : 5, name, bodies);
     psv_world *a = psv_scene_world(one.scene), *b = psv_scene_world(other.scene);
     int frame = 0;
     while (frame < frames && hash_after_step(&one) == hash_after_step(&other))
@@ -118,7 +120,10 @@ static void bodies_with_corners(void **state) {
 static void contacts_without_a_colour(void **state) {
     (void)state;
     static const scene_case cases[] = {{"assorted", 500, 150}};
-    CHECK(cases);
+    if (on_cuda())
+        skip();
+    else
+        CHECK(cases);
 }
 
 static void crowds(void **state) {

@@ -1,7 +1,8 @@
 // pairsieve sim: rigid bodies and particles that fall, collide and come to rest, on the CPU or entirely on a GPU.
 //
 // Units: metres, seconds, kilograms, radians; y is up. A world steps on its context's backend; nothing is read back
-// unless a call says so. The same world stepped twice gives the same bytes, on the CPU for any number of threads.
+// unless a call says so. The same world stepped twice gives the same bytes, for any number of threads and on CUDA
+// (psv_world_hash says where not).
 // Contacts are solved in small substeps as damped springs (TGS-soft; Macklin et al. 2019, «Small steps in physics
 // simulation»; Catto 2024, «Solver2D»), colour by colour.
 //
@@ -381,9 +382,10 @@ psv_status psv_world_profile(psv_world *world, psv_profile *profile); // does no
 psv_status psv_world_energy(psv_world *world, double *energy, double momentum[3]);
 
 // A number that is the same for worlds whose bodies have the same poses and velocities, bit by bit (0 and -0 are the
-// same), in the same slots: by it programs compare runs, peers and machines. The same for any number of threads, and
-// for a world that a snapshot restored; CPU and CUDA round otherwise and differ. Blocks: the host works on a copy of
-// all bodies. Errors: PSV_ERROR_ARGUMENT (hash is NULL), PSV_ERROR_MEMORY.
+// same), in the same slots: by it programs compare runs, peers and machines. The same for any number of threads, for a
+// world that a snapshot restored, and on the CPU and CUDA. CPU and CUDA differ with self_gravity, and where a moving
+// body has more than 24 contacts. Blocks: the host works on a copy of all bodies. Errors: PSV_ERROR_ARGUMENT (hash is
+// NULL), PSV_ERROR_MEMORY.
 psv_status psv_world_hash(psv_world *world, uint64_t *hash);
 
 // Writes the exact state to a versioned binary file and restores it, bit for bit. A broad phase or sorting method that
