@@ -7,6 +7,7 @@ import csv
 import html.parser
 import io
 import json
+import os
 import pathlib
 import struct
 import subprocess
@@ -120,6 +121,51 @@ def check_papers(folder, run, validator):
     run("bench papers --beside a.json", 2)
 
 
+# A «library» in plain Python: its own results, one that is wrong, and one that failed.
+PEER = """#!{python}
+import array, json, sys
+folder = sys.argv[2]
+keys, boxes = array.array("I"), array.array("f")
+keys.frombytes(open(folder + "/keys.bin", "rb").read())
+boxes.frombytes(open(folder + "/boxes.bin", "rb").read())
+order = sorted(range(len(keys)), key=keys.__getitem__)
+cells, pairs = {{}}, 0
+centres = [tuple(round(1024 * (boxes[i + k] + 0.5)) for k in range(3)) for i in range(0, len(boxes), 6)]
+for c in centres:
+    for x in (-1, 0, 1):
+        for y in (-1, 0, 1):
+            for z in (-1, 0, 1):
+                near = cells.get((c[0] // 1024 + x, c[1] // 1024 + y, c[2] // 1024 + z), ())
+                pairs += sum(abs(c[0] - o[0]) <= 1024 and abs(c[1] - o[1]) <= 1024 and abs(c[2] - o[2]) <= 1024 for o in near)
+    cells.setdefault((c[0] // 1024, c[1] // 1024, c[2] // 1024), []).append(c)
+def row(work, peer, result, note=""):
+    return dict(work=work, peer=peer, version="1", device="cpu", count=len(keys), times=[3, 1, 2], result=str(result % 2**64), note=note)
+rows = [row("sort", "right", sum(i * keys[k] for i, k in enumerate(order))), row("pairs", "right", pairs),
+        row("argsort, stable", "right", sum((i + 1) * k for i, k in enumerate(order))),
+        row("pairs", "wrong", pairs + 1), row("pairs", "failed", 0, "MemoryError: no room")]
+json.dump(rows, open(folder + "/rows.json", "w"))
+"""
+
+
+def check_peers(folder, run, validator):
+    """The table of other libraries: results that agree with a plain Python's, and verdicts on those that do not."""
+    for name, text in (("peer", PEER.format(python=sys.executable)), ("broken", "#!/bin/sh\necho no such module\nexit 3\n")):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    command = "report --quick --peers --python {} --seconds 1 --scenes stack --counts 300 --backend cpu --out peers.html --json-out peers.json"
+    run(command.format("./peer"))
+    report = json.loads((folder / "peers.json").read_text())
+    validator.validate(report)
+    check_page(folder / "peers.html", report, 1)
+    rows = report["tables"]["peers"]["rows"]
+    verdicts = [(row["peer"], row["result"]) for row in rows]
+    assert verdicts[:3] == 3 * [("pairsieve", "the measure")], verdicts
+    assert verdicts[3:] == 3 * [("right", "same")] + [("wrong", "another result"), ("failed", "MemoryError: no room")], verdicts
+    assert all(row["peer_ms"] == 2 for row in rows[3:]), rows
+    assert "no such module" in run(command.format("./broken"), None)
+    assert "there is no program" in run(command.format("nowhere"), None)
+
+
 def main():
     program, schema = str(pathlib.Path(sys.argv[1]).resolve()), json.loads(pathlib.Path(sys.argv[2]).read_text())
     Draft202012Validator.check_schema(schema)
@@ -169,6 +215,8 @@ def main():
         run("report --scenes nowhere", 2)
         run("report --counts 10", 2)
         check_papers(folder, run, validator)
+        if os.name == "posix":
+            check_peers(folder, run, validator)
     print("every result fits its schema")
 
 

@@ -53,7 +53,10 @@ static int begin(report_job *job, int argc, char **argv) {
 }
 
 int command_report(int argc, char **argv) {
-    report_job job = {.device = {.backend = "auto"}, .scenes = "drop,mixed_sizes,brownian", .out = "report.html"};
+    report_job job = {.device = {.backend = "auto"},
+                      .scenes = "drop,mixed_sizes,brownian",
+                      .out = "report.html",
+                      .python = "python3"};
     const char *operands[2] = {NULL, NULL};
     const tool_option options[] = {
         {.name = "--quick", .help = "two minutes in place of ten", .kind = OPTION_FLAG, .target = &job.quick},
@@ -82,6 +85,15 @@ int command_report(int argc, char **argv) {
          .help = "the numbers too, for --compare",
          .kind = OPTION_TEXT,
          .target = &job.json_path},
+        {.name = "--peers",
+         .help = "other libraries too: numpy, scipy, torch, cupy, warp, newton, as far as Python has them",
+         .kind = OPTION_FLAG,
+         .target = &job.peers},
+        {.name = "--python",
+         .argument = "PROGRAM",
+         .help = "(--peers) the Python that has them; python3 without it",
+         .kind = OPTION_TEXT,
+         .target = &job.python},
         {.name = "--compare",
          .help = "A.json B.json: print the ratios of their times, B over A, and measure nothing",
          .kind = OPTION_FLAG,
@@ -106,6 +118,7 @@ int command_report(int argc, char **argv) {
     if (job.compare) return report_compare(operands[0], operands[1]);
     if (command.operand_count > 0) return tool_fail(TOOL_REFUSED, "'%s' is one argument too many", operands[0]);
     code = begin(&job, argc, argv);
+    if (code == TOOL_DONE && job.peers) code = report_measure_peers(&job); // first: they may refuse
     if (code == TOOL_DONE) code = report_measure(&job);
     if (code == TOOL_DONE) code = report_write_files(&job, report_write_page);
     if (code == TOOL_DONE) printf("%s is written; open it in a browser\n", job.out);

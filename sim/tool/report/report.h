@@ -21,7 +21,8 @@ typedef struct report_job {
     const char *scenes, *counts; // names and numbers, divided by commas; no counts: by `quick`
     uint64_t count_list[9];      // the counts as numbers, 0 behind the last one
     const char *out, *json_path;
-    bool quick, compare;
+    bool quick, compare, peers;
+    const char *python; // that runs the peers
     psv_context *context;
     json_t *report, *tables;
     double seconds; // of measuring; 0: by `quick`
@@ -53,6 +54,12 @@ int report_write_files(const report_job *job, void (*write_page)(FILE *out, cons
 
 // Runs everything; exit codes. The tables are filled as far as the run came.
 int report_measure(report_job *job);
+
+// --- report_peers.c -------------------------------------------------------------------------------------------------
+
+// Adds the table "peers": sorts and pairs by this library and by those that Python has, on the same input. Its column
+// `result` says "same" where a peer found what this library found, else what went wrong. Exit codes.
+int report_measure_peers(report_job *job);
 
 // --- report_page.c --------------------------------------------------------------------------------------------------
 

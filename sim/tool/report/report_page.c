@@ -231,6 +231,54 @@ static void write_memory(FILE *out, const json_t *report) {
     page_source(out, report, "memory");
 }
 
+static double our_time(const json_t *report, const json_t *row) {
+    size_t i;
+    const json_t *other;
+    json_array_foreach(page_rows(report, "peers"), i,
+                       other) if (strcmp(page_text(other, "peer"), "pairsieve") == 0 &&
+                                  strcmp(page_text(other, "work"), page_text(row, "work")) ==
+                                      0) return page_number(other, "peer_ms");
+    return 0;
+}
+
+static void write_cell(FILE *out, const char *text) {
+    fputs("<td>", out);
+    chart_write_text(out, text);
+    fputs("</td>", out);
+}
+
+// A row for each library and work, beside our time of the same work.
+static void write_peers(FILE *out, const json_t *report) {
+    size_t i;
+    const json_t *row;
+    if (page_rows(report, "peers") == NULL) return;
+    fputs(
+        "<h2>Beside other libraries</h2>\n<p>The same keys (32 bits) and boxes (unit cubes) for all, medians of whole "
+        "calls "
+        "by the clock. «Result» says whether a library found what pairsieve found.</p>\n<div class='scroll'><table "
+        "class='words'><tr><th>work</th><th>count</th><th>library</th><th>version</th><th>on</th><th>ms</th><th>times "
+        "ours</th><th>result</th></tr>\n",
+        out);
+    json_array_foreach(page_rows(report, "peers"), i, row) {
+        const double ms = page_number(row, "peer_ms"), ours = our_time(report, row);
+        char text[32];
+        fputs("<tr>", out);
+        write_cell(out, page_text(row, "work"));
+        write_cell(out, tool_format_count(text, (uint64_t)page_number(row, "count")));
+        write_cell(out, page_text(row, "peer"));
+        write_cell(out, page_text(row, "version"));
+        write_cell(out, page_text(row, "device"));
+        (void)snprintf(text, sizeof text, ms > 0 ? "%.3g" : "", ms);
+        write_cell(out, text);
+        (void)snprintf(text, sizeof text, ms > 0 && ours > 0 ? "%.2f" : "", ms / ours);
+        write_cell(out, text);
+        write_cell(out, page_text(row, "result"));
+        fputs("</tr>\n", out);
+    }
+    fputs("</table></div>\n", out);
+    page_source(out, report, "peers");
+}
+
 void report_write_page(FILE *out, const json_t *report) {
     char lead[320];
     (void)snprintf(lead, sizeof lead, "Measured by %.200s in %.0f s.", page_text(report, "command"),
@@ -241,5 +289,6 @@ void report_write_page(FILE *out, const json_t *report) {
     write_broad_phases(out, report);
     write_sorters(out, report);
     write_memory(out, report);
+    write_peers(out, report);
     page_end(out);
 }
