@@ -13,7 +13,7 @@
 #define MOST_PASSES 64u
 
 typedef struct radix4_layout {
-    uint64_t flags, sums, prefix, scan, ranks, passes, total;
+    uint64_t flags, sums, prefix, scan, ranks, positions, passes, total;
 } radix4_layout;
 
 static uint64_t most_sums(const psv_sorter_def *def) {
@@ -27,16 +27,13 @@ static radix4_layout layout_of(const psv_sorter_def *def) {
     layout.prefix = layout.sums + sums;
     layout.scan = layout.prefix + sums;
     layout.ranks = layout.scan + psvi_scan_bytes(most_sums(def));
-    layout.passes = layout.ranks + (def->radix4.scattered_mapping ? psvi_align(def->max_count * 2) : 0);
+    layout.positions = layout.ranks + (def->radix4.scattered_mapping ? psvi_align(def->max_count * 2) : 0);
+    layout.passes = layout.positions + (def->radix4.separate_positions ? psvi_align(def->max_count * 4) : 0);
     layout.total = layout.passes + psvi_digit_passes_bytes(def);
     return layout;
 }
 
 static bool radix4_supports(const psv_sorter_def *def, char *why, size_t why_bytes) {
-    if (def->radix4.separate_positions) {
-        (void)snprintf(why, why_bytes, "radix4: def.radix4.separate_positions is possible in compute shaders alone");
-        return false;
-    }
     if (def->radix4.digit_bits >= 1 && def->radix4.digit_bits <= 3) return true;
     (void)snprintf(why, why_bytes, "radix4: def.radix4.digit_bits is %u; 1, 2 and 3 are possible",
                    (unsigned)def->radix4.digit_bits);
@@ -82,6 +79,7 @@ static psv_status radix4_run(psv_sorter *sorter, const psvi_sort_request *reques
                              .sums = (uint32_t *)(scratch + layout.sums),
                              .prefix = (uint32_t *)(scratch + layout.prefix),
                              .ranks = (uint16_t *)(scratch + layout.ranks)};
+    if (sorter->def.radix4.separate_positions) pass.positions = (uint32_t *)(scratch + layout.positions);
     psv_status status = psvi_begin_digit_passes(sorter, request, scratch + layout.passes, &pass.data);
     if (status == PSV_OK) status = psvi_radix4_clear(sorter->context, flags, passes, checked ? 0 : 1);
     for (uint32_t p = 0; p < passes && status == PSV_OK; ++p) {

@@ -199,7 +199,27 @@ __global__ void __launch_bounds__(PSVI_RADIX4_MOST_THREADS)
 
 // The mapping that the paper improves on, equation (1): place = prefix sum of the block's digit + rank, element by
 // element, straight from the unshuffled tile.
-template <typename Key, bool Values, int Bits>
+// Positions in memory, as before the paper merged this step into the mapping (section 4.5). Reads keys and ranks,
+// writes four bytes an element.
+template <typename Key, int Bits>
+__global__ void __launch_bounds__(PSVI_RADIX4_MOST_THREADS)
+    psvk_radix4_place_elements(psvi_radix4_pass pass, uint32_t blocks) {
+    if (*pass.flag == 0) return;
+    const uint64_t count = psvi::element_count(pass.data.count, pass.data.count_device);
+    const uint64_t tile_first = (uint64_t)blockIdx.x * blockDim.x * items;
+    const typed_pass<Key> data = typed<Key>(pass);
+#pragma unroll
+    for (uint32_t k = 0; k < items; ++k) {
+        const uint64_t i = tile_first + k * blockDim.x + threadIdx.x;
+        if (i >= count) return;
+        const uint32_t digit =
+            (uint32_t)(psvi::key_field(data.source_keys[i], pass.order) >> pass.shift) & ((1u << Bits) - 1);
+        pass.positions[i] = pass.prefix[(uint64_t)digit * blocks + blockIdx.x] + pass.ranks[i];
+    }
+}
+
+// Placed: positions lie in memory.
+template <typename Key, bool Values, int Bits, bool Placed>
 __global__ void __launch_bounds__(PSVI_RADIX4_MOST_THREADS)
     psvk_radix4_map_elements(psvi_radix4_pass pass, uint32_t blocks) {
     if (*pass.flag == 0) return;
@@ -211,8 +231,13 @@ __global__ void __launch_bounds__(PSVI_RADIX4_MOST_THREADS)
         const uint64_t i = tile_first + k * blockDim.x + threadIdx.x;
         if (i >= count) return;
         const Key key = data.source_keys[i];
-        const uint32_t digit = (uint32_t)(psvi::key_field(key, pass.order) >> pass.shift) & ((1u << Bits) - 1);
-        const uint32_t to = pass.prefix[(uint64_t)digit * blocks + blockIdx.x] + pass.ranks[i];
+        uint32_t to;
+        if (Placed) {
+            to = pass.positions[i];
+        } else {
+            const uint32_t digit = (uint32_t)(psvi::key_field(key, pass.order) >> pass.shift) & ((1u << Bits) - 1);
+            to = pass.prefix[(uint64_t)digit * blocks + blockIdx.x] + pass.ranks[i];
+        }
         data.target_keys[to] = key;
         if (Values) data.target_values[to] = pass.implicit ? (uint32_t)i : data.source_values[i];
     }
@@ -221,12 +246,13 @@ __global__ void __launch_bounds__(PSVI_RADIX4_MOST_THREADS)
 typedef void (*pass_kernel)(psvi_radix4_pass, uint32_t);
 
 struct pass_kernels {
-    pass_kernel local, clusters, elements;
+    pass_kernel local, clusters, elements, places, placed; // the last two: where positions are kept
 };
 
 template <typename Key, bool Values, int Bits> pass_kernels kernels_for() {
     return {psvk_radix4_local<Key, Values, Bits>, psvk_radix4_map_clusters<Key, Values, Bits>,
-            psvk_radix4_map_elements<Key, Values, Bits>};
+            psvk_radix4_map_elements<Key, Values, Bits, false>, psvk_radix4_place_elements<Key, Bits>,
+            psvk_radix4_map_elements<Key, Values, Bits, true>};
 }
 
 template <typename Key, bool Values> pass_kernels kernels_of(uint32_t digit_bits) {
@@ -297,7 +323,10 @@ extern "C" psv_status psvi_radix4_map(psv_context *context, const psvi_radix4_pa
     const uint32_t blocks = (uint32_t)psvi_radix4_blocks(pass->data.count, pass->block_threads);
     const pass_kernels kernels = kernels_of(pass->key_bytes, values, pass->digit_bits);
     cudaStream_t stream = (cudaStream_t)context->stream;
-    if (pass->scattered)
+    if (pass->positions != NULL) {
+        kernels.places<<<blocks, pass->block_threads, 0, stream>>>(*pass, blocks);
+        kernels.placed<<<blocks, pass->block_threads, 0, stream>>>(*pass, blocks);
+    } else if (pass->scattered)
         kernels.elements<<<blocks, pass->block_threads, 0, stream>>>(*pass, blocks);
     else
         kernels.clusters<<<blocks, pass->block_threads, tile_bytes(pass->block_threads, pass->key_bytes, values),

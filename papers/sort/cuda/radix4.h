@@ -25,6 +25,7 @@ typedef struct psvi_radix4_pass {
     uint32_t *sums;       // counts, digit after digit: sums[digit * blocks + block]
     uint32_t *prefix;     // the same after the scan
     uint16_t *ranks;      // scattered mapping: place among the block's equal digits
+    uint32_t *positions;  // likewise, places in the result, written by a kernel of its own; NULL: they are not kept
     const uint32_t *flag; // the pass does nothing when it is 0
 } psvi_radix4_pass;
 

@@ -57,7 +57,7 @@ typedef struct psv_radix4_options {
     bool scattered_mapping;      // false (default): coalesced cluster-wise mapping; true: element by element
     psv_order_check order_check; // default PSV_ORDER_CHECK_QUICK_FULL
     bool separate_positions; // with scattered_mapping: a kernel of its own writes every element's position to memory,
-                             // as before the paper merged it into the mapping (4.5). Compute shaders; default false
+                             // as before the paper merged it into the mapping (4.5); default false
 } psv_radix4_options;
 
 // Options of `hybrid` (Sintorn & Assarsson 2007). Ignored by other methods.
