@@ -33,7 +33,7 @@ static uint64_t most_moved(uint64_t boxes) { return boxes / MOST_SHARE + MOST_MO
 static bool is_few(const psv_pair_finder *finder, const psvi_frame *frame, uint64_t moved, uint64_t boxes) {
     const bool ordered = finder->memory.sorter != NULL, again = !finder->movers.follows;
     const uint64_t share = !psvi_has_margins(finder, frame) ? (ordered ? MOST_SHARE : 8u)
-                           : ordered                        ? (again ? 13u : 10u)
+                           : ordered                        ? (again ? 10u : 8u)
                                                             : (again ? 32u : 24u);
     return moved <= boxes / share + MOST_MORE;
 }

@@ -6,8 +6,9 @@
 // made and left on the device. `kept`: the movers are the last boxes, and those before them are kept. `check`: one
 // psv_check_pairs of 16 boxes.
 //   bench_movers [cpu|cuda] [--boxes N] [--movers N] [--frames N] [--plain-frames N] [--workers N] [--seed N] [--csv]
-//                [--margin LENGTH] [--peers]
-// --margin: the finder to which the movers are named gets a margin too. Boxes are half a unit to one unit wide.
+//                [--step LENGTH] [--margin LENGTH] [--peers]
+// --step: how far a box moves on each axis at most. --margin: the finder to which the movers are named gets a margin
+// too. Boxes are half a unit to one unit wide.
 // --peers: pairsieve with events, and other libraries that pay for what moves, on one thread, over the same moves.
 // Without --boxes: 100,000 and 1,000,000 boxes of which 0, 1, 100, 10,000 and all move.
 #include <stdio.h>
@@ -22,7 +23,6 @@
 
 #define FIRST_FRAMES 3 // not counted
 #define MOST_EVENTS 4096
-#define STEP 0.1f // of a box, along each axis
 
 typedef struct bench_run {
     psv_pair_finder *finder;
@@ -35,7 +35,7 @@ typedef struct bench_run {
 static psv_context *context;
 static uint64_t seed = 4711;
 static int frame_count = 400, plain_frames = 15;
-static float margin;
+static float step = 0.1f, margin;
 static bool as_csv;
 
 static void check(psv_status status) {
@@ -93,7 +93,7 @@ static void move_boxes(psv_aabb *boxes, uint64_t count, uint32_t *moved, uint64_
     for (uint64_t m = 0; m < movers; ++m) {
         const uint64_t bits = box_random_bits(seed + frame, moved[m], 22);
         for (int axis = 0; axis < 3; ++axis) {
-            const float by = STEP * ((float)(bits >> 10 * axis & 1023) / 512 - 1);
+            const float by = step * ((float)(bits >> 10 * axis & 1023) / 512 - 1);
             boxes[moved[m]].min[axis] += by;
             boxes[moved[m]].max[axis] += by;
         }
@@ -343,6 +343,8 @@ int main(int argc, char **argv) {
             plain_frames = atoi(value);
         else if (strcmp(name, "--workers") == 0)
             def.worker_count = (uint32_t)atoi(value);
+        else if (strcmp(name, "--step") == 0)
+            step = strtof(value, NULL);
         else if (strcmp(name, "--margin") == 0)
             margin = strtof(value, NULL);
         else if (strcmp(name, "--seed") == 0)
