@@ -12,32 +12,32 @@ import pairsieve
 
 TESTS = pathlib.Path(__file__).parent
 ROOT = TESTS.parent.parent
-MISTAKES = TESTS / "planted_mistakes.py"
+MISTAKES = [TESTS / "planted_mistakes.py", TESTS / "planted_programs.py"]
 EXAMPLES = sorted((ROOT / "python/examples").glob("*.py"))
 CHECKERS = {"mypy": ["mypy", "--strict", "--config-file", str(ROOT / "pyproject.toml"), "--no-error-summary"],
             "pyright": ["basedpyright", "--pythonpath", sys.executable]}
-FOUND = {"mypy": r":(\d+): error:", "pyright": r":(\d+):\d+ - error:"}
+FOUND = {"mypy": r"(\w+\.py):(\d+): error:", "pyright": r"(\w+\.py):(\d+):\d+ - error:"}
 
 
 def check(checker, *paths, **environment):
-    """The checker's words, and the lines with errors. Caches lie in a folder that runs share."""
+    """The checker's words, and the files and lines with errors. Caches lie in a folder that runs share."""
     module = "mypy" if checker == "mypy" else "basedpyright"
     pytest.importorskip(module)
     cache = {"MYPY_CACHE_DIR": str(pathlib.Path(os.environ.get("TMPDIR", "/tmp")) / f"pairsieve-mypy-{os.getuid()}")}
     ran = subprocess.run([sys.executable, "-m", *CHECKERS[checker], *map(str, paths)], cwd=ROOT, text=True, capture_output=True,
                          env=os.environ | cache | environment, check=False, timeout=300)
     words = ran.stdout + ran.stderr
-    return words, {int(line) for line in re.findall(FOUND[checker], words)}, ran.returncode
+    return words, {(file, int(line)) for file, line in re.findall(FOUND[checker], words)}, ran.returncode
 
 
 @pytest.mark.parametrize("checker", CHECKERS)
 def test_planted_mistakes_are_found(checker):
-    lines = MISTAKES.read_text(encoding="utf-8").splitlines()
-    wrong = {number for number, line in enumerate(lines, 1) if line.endswith("  # wrong")}
-    assert len(wrong) >= 60
+    programs = {path.name: path.read_text(encoding="utf-8").splitlines() for path in MISTAKES}
+    wrong = {(name, number) for name, lines in programs.items() for number, line in enumerate(lines, 1) if line.endswith("  # wrong")}
+    assert len(wrong) >= 180 and sum(map(len, programs.values())) >= 500
     home = pathlib.Path(pairsieve.__file__).parent.parent
     # mypy finds an installed package by itself, and refuses its folder here.
-    words, found, _ = check(checker, MISTAKES, **({} if home.name == "site-packages" else {"MYPYPATH": str(home)}))
+    words, found, _ = check(checker, *MISTAKES, **({} if home.name == "site-packages" else {"MYPYPATH": str(home)}))
     assert found == wrong, f"not found: {sorted(wrong - found)}; too many: {sorted(found - wrong)}\n{words}"
 
 
