@@ -285,6 +285,9 @@ TABLES = {
     "python-adapters": lambda: listing(f"{H200}/python_adapters.csv", [
         ("library", "library", plain), ("its tests", "file", plain), ("on", "where", plain), ("passed", "passed", plain),
         ("of", "tests", plain), ("the others", "rest", plain)]),
+    "python-adapters-cpu": lambda: listing(f"{XEON}/python_adapters.csv", [
+        ("library", "library", plain), ("its tests", "file", plain), ("on", "where", plain), ("passed", "passed", plain),
+        ("of", "tests", plain), ("the others", "rest", plain)]),
     "python-peers": lambda: listing(f"{H200}/python_peers.csv", [
         ("scene", "scene", plain), ("boxes", "boxes", whole), ("who", "who", plain), ("ms, a call", "ms", time),
         ("ms, in a graph", "graph_ms", time), ("times ours", "ratio", ratio), ("in a graph", "graph_ratio", ratio)]),
