@@ -123,6 +123,10 @@ static psv_status fill_list(psv_renderer *renderer, const psvi_f4 *position, con
             .up = quat_rotate(quat_of4(rotation[i]), v3_make(0, 1, 0)),
         };
         if (is_known_plane(list, *count, ground)) continue;
+        if (renderer->ops->load != NULL && ground->type != PSV_SHAPE_PLANE)
+            return psvi_fail(renderer->context, PSV_ERROR_UNSUPPORTED,
+                             "the %s backend renders ground of planes; cpu and cuda render height fields and meshes",
+                             renderer->context->ops->name);
         psv_status status = make_shape_tree(renderer, shape);
         if (status == PSV_OK && ground->type != PSV_SHAPE_PLANE)
             status = psv_view_tree(renderer->shape_trees[shape], &ground->tree);
@@ -132,19 +136,34 @@ static psv_status fill_list(psv_renderer *renderer, const psvi_f4 *position, con
     return PSV_OK;
 }
 
+psv_status psvi_give_ground_room(psv_renderer *renderer, uint64_t bytes) {
+    psv_context *context = renderer->context;
+    if (bytes <= renderer->ground_bytes) return PSV_OK;
+    psvi_render_ground *room = psvi_alloc(context, bytes);
+    if (room == NULL)
+        return psvi_fail(context, PSV_ERROR_MEMORY, "no memory for %" PRIu64 " bytes of ground bodies", bytes);
+    psvi_free(context, renderer->ground, renderer->ground_bytes);
+    renderer->ground = room;
+    renderer->ground_bytes = bytes;
+    return PSV_OK;
+}
+
 // The list in the backend's memory.
 static psv_status put_list(psv_renderer *renderer, const psvi_render_ground *list, uint32_t count) {
     psv_context *context = renderer->context;
     const uint64_t bytes = count * sizeof *list;
-    if (bytes > renderer->ground_bytes) {
-        psvi_render_ground *room = psvi_alloc(context, bytes);
-        if (room == NULL)
-            return psvi_fail(context, PSV_ERROR_MEMORY, "no memory for %" PRIu64 " bytes of ground bodies", bytes);
-        psvi_free(context, renderer->ground, renderer->ground_bytes);
-        renderer->ground = room;
-        renderer->ground_bytes = bytes;
+    if (renderer->ops->load != NULL) { // it takes them along
+        free(renderer->host_ground);
+        renderer->host_ground = malloc(bytes + 1);
+        if (renderer->host_ground == NULL)
+            return psvi_fail(context, PSV_ERROR_MEMORY, "no host memory for %" PRIu64 " bytes of ground bodies", bytes);
+        memcpy(renderer->host_ground, list, bytes);
+        renderer->scene.ground_count = count;
+        return PSV_OK;
     }
-    const psv_status status = psv_upload(context, psv_buffer_of(renderer->ground, bytes), list, bytes);
+    psv_status status = psvi_give_ground_room(renderer, bytes);
+    if (status != PSV_OK) return status;
+    status = psv_upload(context, psv_buffer_of(renderer->ground, bytes), list, bytes);
     if (status != PSV_OK) return status;
     renderer->scene.ground = renderer->ground;
     renderer->scene.ground_count = count;
@@ -185,5 +204,7 @@ void psvi_free_render_ground(psv_renderer *renderer) {
     for (uint32_t i = 0; i < renderer->shape_tree_count; ++i)
         psv_destroy_tree(renderer->shape_trees[i]);
     free(renderer->shape_trees);
+    free(renderer->host_ground);
+    free(renderer->host_bodies);
     psvi_free(renderer->context, renderer->ground, renderer->ground_bytes);
 }

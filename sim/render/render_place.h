@@ -35,15 +35,24 @@ PSV_TREE_FN void psvi_make_items(const psvi_render_scene *scene, uint32_t slot) 
     if (fits) items->boxes[slot] = none;
 }
 
+// What an item is: the body in its slot, or a part of it.
+PSV_TREE_FN psvi_solid psvi_item_solid(const psvi_render_scene *scene, uint32_t item, uint32_t *slot) {
+    const psvi_sim *s = &scene->sim;
+    const bool is_part = item >= s->slots;
+    *slot = is_part ? scene->items.part_slots[item - s->slots] : item;
+    const psvi_shape *shape = &s->shapes[s->shape[*slot]];
+    psvi_solid solid = {shape->type, v3_of(shape->size), v3_of4(s->position[*slot]), quat_of4(s->rotation[*slot]),
+                        NULL};
+    if (is_part) solid = psvi_part(s, shape, solid.centre, solid.rotation, scene->items.parts[item - s->slots]);
+    return solid;
+}
+
 PSV_TREE_FN void psvi_place_body(const psvi_render_scene *scene, uint32_t place) {
     if (place >= scene->tree.head->item_count) return;
-    const psvi_sim *s = &scene->sim;
     const uint32_t item = ((const psv_tree_box *)scene->tree.items)[place].item;
-    const bool is_part = item >= s->slots;
-    const uint32_t slot = is_part ? scene->items.part_slots[item - s->slots] : item;
-    const psvi_shape *shape = &s->shapes[s->shape[slot]];
-    psvi_solid solid = {shape->type, v3_of(shape->size), v3_of4(s->position[slot]), quat_of4(s->rotation[slot]), NULL};
-    if (is_part) solid = psvi_part(s, shape, solid.centre, solid.rotation, scene->items.parts[item - s->slots]);
+    const bool is_part = item >= scene->sim.slots;
+    uint32_t slot;
+    const psvi_solid solid = psvi_item_solid(scene, item, &slot);
     const bool round = psvi_is_round(solid.type) && !is_part;
     scene->bodies.slots[place] = slot;
     scene->bodies.centres[place] = f4_make(solid.centre, round ? solid.size.x : 0.0f);

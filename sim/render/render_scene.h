@@ -31,6 +31,19 @@ typedef struct psvi_render_items {
     uint64_t room;
 } psvi_render_items;
 
+// A body or a part as shaders take it (sim/render/gpu/picture_bodies.glsl).
+typedef struct psvi_gpu_body {
+    psvi_f4 centre; // w: the radius of balls, 0 of others
+    psvi_f4 turn;
+    psvi_f4 size; // w: bits of the psv_shape_type and PSVI_RENDER_PART, PSVI_GPU_ODD_SHAPE, PSVI_GPU_MOVES
+    float radius; // of a sphere about the body
+    uint32_t slot;
+    uint32_t first_plane, plane_count; // of a hull, in the list
+} psvi_gpu_body;
+
+#define PSVI_GPU_ODD_SHAPE 0x200u // the body's shape has an odd number
+#define PSVI_GPU_MOVES 0x400u     // it is not static
+
 // Bodies in the order of the tree's items, so that the rays of neighbouring pixels read neighbouring bodies.
 typedef struct psvi_render_bodies {
     uint32_t *slots;
@@ -38,6 +51,7 @@ typedef struct psvi_render_bodies {
     psvi_f4 *turns;   // rotation; not of balls
     psvi_f4
         *sizes; // half extents; radius and half length of capsules. w: bits of the psv_shape_type and PSVI_RENDER_PART
+    psvi_gpu_body *records; // on OpenGL and Vulkan in place of the others, by the items' numbers
 } psvi_render_bodies;
 
 // One value a pixel each.

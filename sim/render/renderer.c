@@ -43,11 +43,17 @@ static uint64_t carve(psv_renderer *renderer, char *block) {
                           &p->light,   &p->colour, &p->smooth[0], &p->smooth[1]};
     for (size_t i = 0; i < sizeof values / sizeof *values; ++i, at += psvi_align(pixels * sizeof(psvi_f4)))
         *values[i] = part_at(block, at);
+    scene->items.boxes = part_at(block, at);
+    at += psvi_align(items * sizeof(psv_aabb));
+    scene->rays = part_at(block, at);
+    at += psvi_align(sizeof *scene->rays);
+    if (renderer->ops->load != NULL) {
+        scene->bodies.records = part_at(block, at);
+        return at + psvi_align(items * sizeof *scene->bodies.records);
+    }
     psvi_f4 **bodies[] = {&scene->bodies.centres, &scene->bodies.turns, &scene->bodies.sizes};
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; ++i, at += psvi_align(items * sizeof(psvi_f4)))
         *bodies[i] = part_at(block, at);
-    scene->items.boxes = part_at(block, at);
-    at += psvi_align(items * sizeof(psv_aabb));
     scene->bodies.slots = part_at(block, at);
     at += psvi_align(items * sizeof(uint32_t));
     scene->items.part_slots = part_at(block, at);
@@ -55,9 +61,7 @@ static uint64_t carve(psv_renderer *renderer, char *block) {
     scene->items.parts = part_at(block, at);
     at += psvi_align(parts);
     scene->items.count = part_at(block, at);
-    at += psvi_align(sizeof(uint64_t));
-    scene->rays = part_at(block, at);
-    return at + psvi_align(sizeof *scene->rays);
+    return at + psvi_align(sizeof(uint64_t));
 }
 
 static psv_status check_renderer_def(psv_context *context, const psv_renderer_def *def) {
@@ -72,21 +76,23 @@ static psv_status check_renderer_def(psv_context *context, const psv_renderer_de
                          def->world ? "both" : "neither");
     if (def->world == NULL) return PSV_OK;
     const psvi_render_ops *ops = psvi_render_ops_of(context->backend);
-    if (ops != NULL && ops->items == NULL)
-        return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
-                         "the %s backend renders triangles alone; cpu and cuda render worlds", context->ops->name);
     const psv_status status = psvi_check_world(def->world);
     if (status != PSV_OK || def->world->context == context) return status;
+    if (ops != NULL && ops->load != NULL) {
+        if (def->world->context->ops->immediate) return PSV_OK;
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "the %s backend renders worlds of the CPU; def.world is on %s",
+                         context->ops->name, def->world->context->ops->name);
+    }
     return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.world belongs to another context");
 }
 
-// Room for the parts of compounds: for all of the world's, up to eight a body.
-static uint64_t room_for_parts(const psv_world *world) {
+// Room for the parts of compounds: for all of the world's, up to `limit` a body.
+static uint64_t room_for_parts(const psv_world *world, uint64_t limit) {
     uint64_t most = 0;
     for (uint32_t i = 0; i < world->shape_count; ++i)
         if (world->shapes[i].data.type == PSV_SHAPE_COMPOUND && world->shapes[i].data.child_count > most)
             most = world->shapes[i].data.child_count;
-    return world->def.max_bodies * (most < MOST_PARTS ? most : MOST_PARTS);
+    return world->def.max_bodies * (most < limit ? most : limit);
 }
 
 static psv_status make_parts(psv_renderer *renderer) {
@@ -98,7 +104,7 @@ static psv_status make_parts(psv_renderer *renderer) {
     tree.triangles = def->world == NULL;
     tree.max_items = def->max_triangles;
     if (def->world != NULL) {
-        renderer->part_room = room_for_parts(def->world);
+        renderer->part_room = room_for_parts(def->world, renderer->ops->load != NULL ? UINT64_MAX : MOST_PARTS);
         renderer->scene.items.room = tree.max_items = def->world->def.max_bodies + renderer->part_room;
     }
     psv_status status = psv_create_tree(context, &tree, &renderer->tree);
@@ -277,10 +283,23 @@ static psv_status trace_and_filter(psv_renderer *renderer) {
     return status;
 }
 
+// The tree of bodies that the host knows.
+static psv_status build_loaded(psv_renderer *renderer) {
+    psv_context *context = renderer->context;
+    const psvi_render_items *items = &renderer->scene.items;
+    psvi_phase_begin(context, PSV_PHASE_BOUNDS);
+    const psv_status status = renderer->ops->load(renderer);
+    psvi_phase_end(context, PSV_PHASE_BOUNDS);
+    const psv_buffer boxes = psvi_buffer_at(context, items->boxes, items->room * sizeof(psv_aabb));
+    const psv_box_set set = psv_boxes_of(boxes, sizeof(psv_aabb), items->room);
+    return status == PSV_OK ? psv_build_tree(renderer->tree, &set) : status;
+}
+
 // The bodies' boxes, their tree, and the bodies in its order.
 static psv_status build_bodies(psv_renderer *renderer) {
     psv_context *context = renderer->context;
     psvi_render_scene *scene = &renderer->scene;
+    if (renderer->ops->load != NULL) return build_loaded(renderer);
     // Parts lie right behind the slots in use.
     scene->items.room = scene->sim.slots + renderer->part_room;
     const uint64_t room = scene->items.room;

@@ -11,12 +11,14 @@ extern "C" {
 
 #define PSVI_RENDERER_COOKIE 0x70737672u // "psvr"
 
-// All asynchronous on GPUs. Without `items` and `place` the backend renders triangles alone.
+// All asynchronous on GPUs.
 typedef struct psvi_render_ops {
     psv_status (*items)(psv_context *context, const psvi_render_scene *scene);
     psv_status (*place)(psv_context *context, const psvi_render_scene *scene, uint64_t items);
     psv_status (*trace)(psv_context *context, const psvi_render_scene *scene);
     psv_status (*filter)(psv_context *context, const psvi_render_scene *scene);
+    // Where worlds are the CPU's, in place of `items` and `place`: brings a world's bodies and ground to the device.
+    psv_status (*load)(psv_renderer *renderer);
 } psvi_render_ops;
 
 extern const psvi_render_ops psvi_render_ops_cpu, psvi_render_ops_cuda; // of the backends in this build
@@ -36,6 +38,10 @@ struct psv_renderer {
     uint32_t shape_tree_count;
     psvi_render_ground *ground;
     uint64_t ground_bytes, ground_serial;
+    // with `load`: the list and the bodies on the host
+    psvi_render_ground *host_ground;
+    void *host_bodies;
+    uint64_t host_bytes;
     // the last picture
     psv_picture_def last;
     uint64_t last_steps, last_bodies; // the world's steps_asked and body_serial
@@ -47,6 +53,7 @@ struct psv_renderer {
 // Updates the ground from the world. If it has changed, this Blocks and allocates.
 psv_status psvi_update_render_ground(psv_renderer *renderer);
 void psvi_free_render_ground(psv_renderer *renderer);
+psv_status psvi_give_ground_room(psv_renderer *renderer, uint64_t bytes); // of renderer->ground
 
 #ifdef __cplusplus
 }

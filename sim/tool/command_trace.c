@@ -19,7 +19,8 @@ typedef struct trace_job {
 
     bool is_scene;
     psv_picture_def picture;
-    psv_context *context;
+    psv_context *context;       // of pictures
+    psv_context *world_context; // of a scene's steps; the same but for OpenGL and Vulkan
     psv_scene *scene;
     psv_mesh mesh;
     psv_buffer vertices, indices, pixels;
@@ -76,8 +77,8 @@ static int load_mesh(trace_job *job) {
 static int load_scene(trace_job *job) {
     psv_scene_options options = psv_default_scene_options();
     options.bodies = job->bodies;
-    const psv_status status = psv_load_scene(job->context, job->paths[0], &options, &job->scene);
-    if (status != PSV_OK) return tool_fail_status(job->context, status);
+    const psv_status status = psv_load_scene(job->world_context, job->paths[0], &options, &job->scene);
+    if (status != PSV_OK) return tool_fail_status(job->world_context, status);
     psv_scene_view(job->scene, job->picture.camera.eye, job->picture.camera.target);
     return TOOL_DONE;
 }
@@ -119,7 +120,7 @@ static int run_frames(trace_job *job) {
     uint32_t number = 0;
     for (uint64_t frame = 0; frame <= frames; ++frame) {
         if (frame > 0 && job->is_scene) {
-            const int code = tool_fail_status(job->context, psv_scene_step(job->scene));
+            const int code = tool_fail_status(job->world_context, psv_scene_step(job->scene));
             if (code != TOOL_DONE) return code;
         }
         if (frames - frame >= pictures) continue;
@@ -243,11 +244,18 @@ static int take_options(trace_job *job) {
     return code == TOOL_DONE ? tool_check_files(files, 2) : code;
 }
 
+static int create_contexts(trace_job *job) {
+    if (!job->is_scene) return tool_create_context(&job->device, &job->context);
+    const int code = tool_create_world_contexts(&job->device, &job->world_context, &job->context);
+    if (job->context == NULL) job->context = job->world_context;
+    return code;
+}
+
 static int run_job(trace_job *job) {
     int code = take_options(job);
     if (code == TOOL_DONE && !job->is_scene)
         code = tool_fail_status(NULL, psv_load_mesh(NULL, job->paths[0], &job->mesh));
-    if (code == TOOL_DONE) code = tool_create_context(&job->device, &job->context);
+    if (code == TOOL_DONE) code = create_contexts(job);
     if (code == TOOL_DONE) code = job->is_scene ? load_scene(job) : load_mesh(job);
     if (code == TOOL_DONE) code = make_renderer(job);
     if (code == TOOL_DONE)
@@ -265,6 +273,7 @@ static void release_job(trace_job *job) {
     for (int i = 0; i < 3 && job->context != NULL; ++i)
         psv_free_buffer(job->context, buffers[i]);
     psv_destroy_scene(job->scene);
+    if (job->world_context != job->context) psv_destroy_context(job->world_context);
     psv_destroy_context(job->context);
     psv_free_mesh(&job->mesh);
     free(job->timed);
@@ -322,8 +331,8 @@ int command_trace(int argc, char **argv) {
         .name = "trace",
         .usage = "MESH|SCENE [OPTION]...",
         .summary = "Renders a mesh (PLY, OBJ or STL) or a scene by rays: sun, shadow, sky light, mirrors and glass; "
-                   "tells what the sort, the tree and the rays took. OpenGL and Vulkan render meshes, with --quality "
-                   "linear.",
+                   "tells what the sort, the tree and the rays took. OpenGL and Vulkan have --quality linear, and "
+                   "ground of planes; the CPU steps the bodies of their scenes.",
         .options = options,
         .option_count = sizeof options / sizeof *options,
         .operands = job.paths,

@@ -8,12 +8,7 @@
 #define TURNS 3
 
 int run_create_contexts(run_job *job) {
-    if (strcmp(job->device.backend, "gl") != 0 && strcmp(job->device.backend, "vulkan") != 0)
-        return tool_create_context(&job->device, &job->context);
-    tool_device_options cpu = job->device;
-    cpu.backend = "cpu";
-    int code = tool_create_context(&job->device, &job->pairs_on);
-    return code == TOOL_DONE ? tool_create_context(&cpu, &job->context) : code;
+    return tool_create_world_contexts(&job->device, &job->context, &job->pairs_on);
 }
 
 // Seconds of the world's pairs, the least of a few times, found and on the host; negative where that fails. A finder of

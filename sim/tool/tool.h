@@ -118,6 +118,9 @@ typedef struct tool_device_options {
     }
 
 int tool_create_context(const tool_device_options *options, psv_context **context);
+// The context that steps worlds: the device's, or the CPU's where OpenGL or Vulkan is the device, which is *shaders
+// then.
+int tool_create_world_contexts(const tool_device_options *options, psv_context **worlds, psv_context **shaders);
 
 // A method that an option names (NULL: it was not given) is "auto" or one of the backend's, which `name_at` lists.
 int tool_check_method(const psv_context *context, const char *option, const char *method,

@@ -42,6 +42,15 @@ int tool_create_context(const tool_device_options *options, psv_context **contex
     return tool_fail_status(NULL, status);
 }
 
+int tool_create_world_contexts(const tool_device_options *options, psv_context **worlds, psv_context **shaders) {
+    if (strcmp(options->backend, "gl") != 0 && strcmp(options->backend, "vulkan") != 0)
+        return tool_create_context(options, worlds);
+    tool_device_options cpu = *options;
+    cpu.backend = "cpu";
+    const int code = tool_create_context(options, shaders);
+    return code == TOOL_DONE ? tool_create_context(&cpu, worlds) : code;
+}
+
 int tool_check_method(const psv_context *context, const char *option, const char *method,
                       const char *(*name_at)(psv_backend backend, uint32_t index)) {
     char known[256] = "auto";

@@ -1,7 +1,7 @@
-// Pictures of triangles on OpenGL and Vulkan against those of the CPU: what each pixel meets is the same bytes, shadows
-// too, and each byte of the picture is within one grey level; one picture, pictures that add up with less and less
-// smoothing, both skies. Then what these backends have not.
-// usage: test_render_gpu gl|vulkan [--seed N]
+// Pictures on OpenGL and Vulkan against those of the CPU: what each pixel meets is the same bytes, shadows too, and
+// each byte of the picture is within one grey level. Triangles: one picture, pictures that add up with less and less
+// smoothing, both skies. Worlds of the CPU: every solid, compounds, mirrors and glass. Then what these backends have
+// not. usage: test_render_gpu gl|vulkan [--seed N]
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,6 +84,7 @@ static void make_mesh(void) {
 // A backend's renderer and its picture.
 typedef struct painter {
     psv_context *context;
+    psv_world *world; // NULL: the mesh
     psv_renderer *renderer;
     psv_buffer mesh, pixels, hits;
     uint32_t words[PIXELS];
@@ -91,12 +92,13 @@ typedef struct painter {
     psv_render_statistics statistics;
 } painter;
 
-static void begin(painter *p, psv_context *from) {
+static void begin(painter *p, psv_context *from, psv_world *world) {
     psv_renderer_def def = psv_default_renderer_def();
-    *p = (painter){.context = from};
+    *p = (painter){.context = from, .world = world};
     def.max_width = WIDTH;
     def.max_height = HEIGHT;
-    def.max_triangles = TRIANGLES;
+    def.world = world;
+    def.max_triangles = world == NULL ? TRIANGLES : 0;
     CHECK(from, psv_create_renderer(from, &def, &p->renderer));
     CHECK(from, psv_alloc_buffer(from, sizeof vertices, &p->mesh));
     CHECK(from, psv_alloc_buffer(from, sizeof p->words, &p->pixels));
@@ -113,7 +115,10 @@ static void end(painter *p) {
 
 static void paint(painter *p, const psv_picture_def *picture, uint32_t triangles) {
     const psv_triangle_set set = psv_triangles_of(p->mesh, 3 * (uint64_t)triangles, (psv_buffer){0}, triangles);
-    CHECK(p->context, psv_render_triangles(p->renderer, &set, picture, p->pixels, p->hits));
+    if (p->world != NULL)
+        CHECK(p->context, psv_render_world(p->renderer, picture, p->pixels, p->hits));
+    else
+        CHECK(p->context, psv_render_triangles(p->renderer, &set, picture, p->pixels, p->hits));
     CHECK(p->context, psv_download(p->context, p->words, p->pixels, sizeof p->words));
     CHECK(p->context, psv_download(p->context, p->found, p->hits, sizeof p->found));
     CHECK(p->context, psv_read_render_statistics(p->renderer, &p->statistics));
@@ -157,8 +162,8 @@ static void test_pictures(void **state) {
     (void)state;
     make_mesh();
     assert_int_equal(vertex_count, 3 * TRIANGLES);
-    begin(&here, context);
-    begin(&there, cpu);
+    begin(&here, context, NULL);
+    begin(&there, cpu, NULL);
     psv_picture_def picture = make_picture();
     uint32_t shadows = 0, sky = 0;
     for (uint32_t frame = 0; frame < 24; ++frame) { // 5, 4 and 3 passes of the filter
@@ -187,30 +192,68 @@ static void test_pictures(void **state) {
     end(&there);
 }
 
+// A scene that moves, then rests under pictures that add up.
+static void paint_scene(const char *name) {
+    psv_scene_options options = psv_default_scene_options();
+    psv_scene *scene = NULL;
+    options.bodies = 60;
+    CHECK(cpu, psv_load_scene(cpu, name, &options, &scene));
+    psv_picture_def picture = make_picture();
+    psv_scene_view(scene, picture.camera.eye, picture.camera.target);
+    picture.mirrors = 0.3f;
+    picture.glass = 0.3f;
+    begin(&here, context, psv_scene_world(scene));
+    begin(&there, cpu, psv_scene_world(scene));
+    uint32_t bodies = 0;
+    for (uint32_t frame = 0; frame < 8; ++frame) {
+        if (frame < 4)
+            for (int step = 0; step < 5; ++step)
+                CHECK(cpu, psv_scene_step(scene));
+        picture.frame = frame;
+        picture.rests = frame > 4;
+        paint(&here, &picture, 0);
+        paint(&there, &picture, 0);
+        compare(&here, &there, frame);
+    }
+    for (uint32_t i = 0; i < PIXELS; ++i) // not ground alone
+        bodies += here.found[i].slot != PSV_NO_ITEM && here.found[i].slot > 1;
+    if (bodies < PIXELS / 50) fail_msg("%s: bodies are seen in %u of %u pixels", name, bodies, PIXELS);
+    end(&here);
+    end(&there);
+    psv_destroy_scene(scene);
+}
+
+static void test_worlds(void **state) {
+    (void)state;
+    paint_scene("drop");
+    paint_scene("dice");
+    paint_scene("chairs");
+    paint_scene("assorted");
+}
+
 // Sentences name what there is.
 static void test_refusals(void **state) {
     (void)state;
     psv_renderer_def def = psv_default_renderer_def();
     psv_renderer *renderer = NULL;
-    psv_world_def world_def = psv_default_world_def();
-    psv_world *world = NULL;
     psv_scene *scene = NULL;
     def.max_triangles = 4;
     def.quality = PSV_TREE_FINE;
     assert_int_equal(psv_create_renderer(context, &def, &renderer), PSV_ERROR_UNSUPPORTED);
     assert_non_null(strstr(psv_last_error(context), "PSV_TREE_LINEAR alone"));
-    world_def.max_bodies = 4;
-    CHECK(cpu, psv_create_world(cpu, &world_def, &world));
-    def.quality = PSV_TREE_LINEAR;
-    def.max_triangles = 0;
-    def.world = world;
-    assert_int_equal(psv_create_renderer(context, &def, &renderer), PSV_ERROR_UNSUPPORTED);
-    assert_non_null(strstr(psv_last_error(context), "triangles alone; cpu and cuda render worlds"));
     assert_null(renderer);
-    psv_destroy_world(world);
     assert_int_equal(psv_load_scene(context, "drop", NULL, &scene), PSV_ERROR_UNSUPPORTED);
     assert_non_null(strstr(psv_last_error(context), "steps no worlds; take cpu or cuda"));
     assert_null(scene);
+    psv_scene_options options = psv_default_scene_options();
+    options.bodies = 20;
+    CHECK(cpu, psv_load_scene(cpu, "landscape", &options, &scene));
+    begin(&here, context, psv_scene_world(scene));
+    const psv_picture_def picture = make_picture();
+    assert_int_equal(psv_render_world(here.renderer, &picture, here.pixels, here.hits), PSV_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(psv_last_error(context), "ground of planes; cpu and cuda render height fields and meshes"));
+    end(&here);
+    psv_destroy_scene(scene);
 }
 
 static int open_cpu(void **state) {
@@ -232,6 +275,7 @@ int main(int argc, char **argv) {
     psv_context_def def = psv_default_context_def();
     def.backend = backend;
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_pictures, open_cpu, close_cpu),
+                                       cmocka_unit_test_setup_teardown(test_worlds, open_cpu, close_cpu),
                                        cmocka_unit_test_setup_teardown(test_refusals, open_cpu, close_cpu)};
     return RUN_BACKEND_TESTS("render_gpu", &def, &context, tests);
 }

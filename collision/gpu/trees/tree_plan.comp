@@ -17,9 +17,9 @@ shared uint samples, shares;
 uint sample_item(uint count, uint number) {
     uint whole = count / SAMPLES, rest = count % SAMPLES;
     uint first = whole * number + rest * number / SAMPLES, next = whole * (number + 1u) + rest * (number + 1u) / SAMPLES;
-    uint any = (number + 1u) * 2654435761u, high, low;
-    any = (any ^ any >> 15) * 2246822519u;
-    umulExtended(any ^ any >> 13, next - first, high, low);
+    uint noise = (number + 1u) * 2654435761u, high, low;
+    noise = (noise ^ noise >> 15) * 2246822519u;
+    umulExtended(noise ^ noise >> 13, next - first, high, low);
     return first + high;
 }
 

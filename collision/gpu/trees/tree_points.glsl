@@ -50,7 +50,7 @@ uint near_slots(tree_node node, vec3 point, float most2, out float sum[8]) {
 }
 
 // The inner nodes among `slots` are walked next, the nearest first.
-void push_by_distance(tree_node node, uint slots, float distance[8]) {
+void push_by_distance(tree_node node, uint slots, float sum[8]) {
     slots &= node.inner;
     if (slots == 0u) return;
     uint order = 0u, count = 0u;
@@ -59,7 +59,7 @@ void push_by_distance(tree_node node, uint slots, float distance[8]) {
         uint further = 0u;
         for (uint other = 0u; other < 8u; ++other)
             if ((slots >> other & 1u) != 0u)
-                further += uint(distance[other] > distance[slot] || (other < slot && distance[other] == distance[slot]));
+                further += uint(sum[other] > sum[slot] || (other < slot && sum[other] == sum[slot]));
         order |= (node.order >> (3u * slot) & 7u) << (3u * further);
         ++count;
     }

@@ -1,12 +1,16 @@
 // The walk through a tree, as in pairsieve/tree_view.h. The stack has one entry a level, because siblings share one.
-// Blocks: 0 head, 1 nodes of five words of 16 bytes, 2 items, 3 ends of triangles, 4 the worlds' first items. param 1: what
-// there is (TREE_WORLDS), 3: worlds of the tree.
+// Blocks: 0 head, 1 nodes of five words of 16 bytes, 2 items, 3 ends of triangles, 4 the worlds' first items (not with
+// ONE_WORLD). param 1: what there is (TREE_WORLDS), 3: worlds of the tree.
 #define HEAD_ACCESS readonly
 #include "tree_head.glsl"
 layout(std430, binding = 1) readonly buffer node_block { uvec4 nodes[]; };
 layout(std430, binding = 2) readonly buffer item_block { uvec4 items[]; };
+#if TRIANGLES
 layout(std430, binding = 3) readonly buffer end_block { uvec2 ends[]; };
+#endif
+#ifndef ONE_WORLD
 layout(std430, binding = 4) readonly buffer start_block { uint starts[]; };
+#endif
 #define TREE_WORLDS 32u
 #define NODE_LIMIT 0x20000000u
 #define NO_ITEM 0xffffffffu
@@ -48,22 +52,22 @@ uint slot_item(tree_node node, uint slot) { return node.first_item + (node.order
 uvec2 walk_stack[MAX_LEVELS];
 uint walk_depth, walk_base, walk_group, first_item, end_item; // see psv_tree_walk
 
+// Starts at the root or, in a tree of several worlds, at the lowest node that has all items of the world.
 void begin_walk(uint world) {
     walk_depth = walk_base = walk_group = first_item = 0u;
     end_item = world == 0u ? HEAD(HEAD_ITEMS) : 0u;
+#ifndef ONE_WORLD
     if (asks(TREE_WORLDS)) {
         bool known = world < param(3);
         first_item = known ? starts[base(4) + world] : 0u;
         end_item = known ? starts[base(4) + world + 1u] : 0u;
-    }
-    if (first_item >= end_item) return;
-    if (asks(TREE_WORLDS)) {
-        uint level = 1u, first = first_item >> 3, last = (end_item - 1u) >> 3;
+        uint level = 1u, first = first_item >> 3, last = (max(end_item, first_item + 1u) - 1u) >> 3;
         for (; first != last; first >>= 3, last >>= 3)
             ++level;
         walk_base = HEAD(HEAD_STARTS + level) + first;
     }
-    walk_group = 1u << 24;
+#endif
+    if (first_item < end_item) walk_group = 1u << 24;
 }
 
 bool next_node(out uint number) {

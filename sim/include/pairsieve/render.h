@@ -1,5 +1,5 @@
-// pairsieve render: ray-traced pictures of a world's bodies, or of triangles, without a display, on the CPU and CUDA; of
-// triangles also on OpenGL and Vulkan.
+// pairsieve render: ray-traced pictures of a world's bodies, or of triangles, without a display. OpenGL and
+// Vulkan render worlds of the CPU whose ground is planes.
 //
 // Each picture sorts the boxes of all bodies along a curve, builds a tree of them (pairsieve/tree.h) and traces rays
 // through it: one from the eye through each pixel, and one to the sun and one to the sky from each surface found. Rays
@@ -26,7 +26,8 @@ typedef struct psv_renderer psv_renderer;
 typedef struct psv_renderer_def {
     uint32_t cookie;                // set by psv_default_renderer_def
     uint32_t max_width, max_height; // pixels of the largest picture, 1 to PSV_MAX_PICTURE_SIDE; default 1920 x 1080
-    psv_world *world;               // its bodies are drawn; NULL (default): triangles. Must outlive the renderer
+    psv_world *world;               // its bodies are drawn; NULL (default): triangles. Must outlive the renderer. For
+                                    // OpenGL and Vulkan a world of a context on the CPU
     uint64_t max_triangles;         // without a world: most triangles of a picture, 1 to 2^30; default 0
     psv_tree_quality quality;       // of the tree that is made for each picture; default PSV_TREE_LINEAR
     const char *sort_method;        // sorter of the tree's keys, see pairsieve/sort.h; default "radix"
@@ -35,7 +36,8 @@ typedef struct psv_renderer_def {
 psv_renderer_def psv_default_renderer_def(void);
 
 // Errors: PSV_ERROR_ARGUMENT (a field out of range, a world of another context), PSV_ERROR_UNSUPPORTED (the backend has
-// no pictures, none of worlds or none by this tree; unknown sort_method), PSV_ERROR_MEMORY (with the bytes needed: 128 a pixel, 80 a body, the tree). Blocks.
+// no pictures, or none by this tree; a world of a GPU for OpenGL or Vulkan; unknown sort_method), PSV_ERROR_MEMORY
+// (with the bytes needed: 128 a pixel, 80 a body, the tree). Blocks.
 psv_status psv_create_renderer(psv_context *context, const psv_renderer_def *def, psv_renderer **renderer);
 void psv_destroy_renderer(psv_renderer *renderer); // NULL is allowed. Blocks
 
@@ -83,7 +85,9 @@ typedef struct psv_pixel_hit {
 // One picture of the renderer's world as it is now. pixels: width * height u32, rows from the top, red in the lowest
 // byte, then green, blue and 255; sRGB. hits: empty, or a psv_pixel_hit for each pixel.
 // Errors: PSV_ERROR_ARGUMENT (a field out of range, a buffer too small or misaligned; the renderer has no world),
-// PSV_ERROR_MEMORY (trees of new ground), PSV_ERROR_DEVICE. Waits for steps that found too little room.
+// PSV_ERROR_MEMORY (trees of new ground), PSV_ERROR_DEVICE. On OpenGL and Vulkan also PSV_ERROR_UNSUPPORTED (height
+// fields and meshes as ground) and PSV_ERROR_CAPACITY (shapes of more parts since the renderer was made). Waits for
+// steps that found too little room.
 psv_status psv_render_world(psv_renderer *renderer, const psv_picture_def *picture, psv_buffer pixels, psv_buffer hits);
 
 // The same of triangles, which have no mirrors and no glass. `worlds` of the set are not looked at. Also

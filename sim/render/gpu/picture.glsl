@@ -17,6 +17,16 @@
 #define PASSES param(32)
 #define PASS param(33)
 #define WANTS_HITS (param(34) != 0u)
+#define SCALE uintBitsToFloat(param(35))
+#define CELL uintBitsToFloat(param(36))
+#define MIRRORS uintBitsToFloat(param(37))
+#define GLASS_SHARE uintBitsToFloat(param(38))
+#define GROUND_COUNT param(39)
+#define CHANNEL_PIXEL 0u // and 1: where in the pixel
+#define CHANNEL_SUN 2u
+#define CHANNEL_SKY 4u
+#define CHANNEL_GLASS 6u // and on, one a bounce
+#define MOST_BOUNCES 6u
 
 vec3 vector_param(uint i) { return uintBitsToFloat(uvec3(param(i), param(i + 1u), param(i + 2u))); }
 

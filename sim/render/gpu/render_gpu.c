@@ -1,6 +1,5 @@
-// Pictures of triangles in compute shaders, host side.
-#include "../../../core/gpu/gpu_backend.h"
-#include "../renderer.h"
+// Pictures in compute shaders, host side.
+#include "render_gpu.h"
 
 extern const psvi_gpu_source psvi_glsl_trace_pixels, psvi_glsl_smooth_light, psvi_glsl_finish_picture;
 
@@ -10,7 +9,7 @@ static void put_vector(uint32_t *params, v3 a) {
     memcpy(params, &a, sizeof a); // three floats
 }
 
-// The picture's numbers as parameters 4 to 34, as picture.glsl has them.
+// The picture's numbers as parameters 4 to 39, as picture.glsl has them.
 static psvi_gpu_call picture_call(const psvi_render_scene *scene, const psvi_gpu_source *source, uint32_t pass) {
     psvi_gpu_call call = {.source = source, .groups = ((uint64_t)scene->width * scene->height + 63) / 64};
     uint32_t *params = call.params;
@@ -28,6 +27,9 @@ static psvi_gpu_call picture_call(const psvi_render_scene *scene, const psvi_gpu
     params[32] = scene->passes;
     params[33] = pass;
     params[34] = scene->pixels.hits != NULL;
+    const float numbers[4] = {scene->scale, scene->cell, scene->mirrors, scene->glass};
+    memcpy(params + 35, numbers, sizeof numbers);
+    params[39] = scene->ground_count;
     return call;
 }
 
@@ -35,10 +37,13 @@ static psv_status trace(psv_context *context, const psvi_render_scene *scene) {
     const psvi_render_pixels *p = &scene->pixels;
     const psv_tree_view *tree = &scene->tree;
     const uint64_t count = (uint64_t)scene->width * scene->height;
-    const void *const parts[4] = {tree->head, tree->nodes, tree->items, tree->ends};
+    const bool bodies = scene->has_bodies;
+    const void *const parts[5] = {tree->head, tree->nodes, tree->items,
+                                  bodies ? (void *)scene->bodies.records : tree->ends, bodies ? scene->ground : NULL};
     const void *const arrays[5] = {p->surface, p->albedo, p->emission, p->light, p->colour};
     psvi_gpu_call call = picture_call(scene, &psvi_glsl_trace_pixels, 0);
-    for (uint32_t b = 0; b < 4; ++b)
+    call.defines = bodies ? "#define BODIES 1\n" : "#define BODIES 0\n";
+    for (uint32_t b = 0; b < 5; ++b)
         call.blocks[b] = (psvi_gpu_block){parts[b], psvi_gpu_rest_of_buffer(context, parts[b])};
     for (uint32_t b = 0; b < 5; ++b)
         call.blocks[5 + b] = (psvi_gpu_block){arrays[b], sizeof(psvi_f4) * count};
@@ -69,7 +74,7 @@ static psv_status filter(psv_context *context, const psvi_render_scene *scene) {
     return status == PSV_OK ? psvi_gpu_run(context, &call) : status;
 }
 
-static const psvi_render_ops ops = {.trace = trace, .filter = filter};
+static const psvi_render_ops ops = {.load = psvi_gpu_load_world, .trace = trace, .filter = filter};
 
 #if PSV_HAVE_GL
 const psvi_sim_module psvi_gl_sim = {.render = &ops};

@@ -1,41 +1,23 @@
-// One thread a pixel: the ray from the eye to the first triangle, a ray to the sun and one to the sky, as
-// psvi_render_surface and psvi_render_light. Groups are squares of 8 x 8 pixels, whose rays read the same nodes. Reads
-// nodes of 80 and triangles of 40 bytes, mostly from the caches; writes 80 bytes a pixel.
+// One thread a pixel: the ray from the eye, over mirrors and through glass, to a surface, a ray to the sun and one to the
+// sky, as psvi_render_surface and psvi_render_light. Groups are squares of 8 x 8 pixels, whose rays read the same nodes.
+// Reads nodes of 80 bytes and triangles of 40 or bodies of 64, mostly from the caches; writes 80 bytes a pixel.
+// variants: BODIES=0,1
 layout(local_size_x = 64) in;
-#define TRIANGLES 1
+#define TRIANGLES (1 - BODIES)
+#define ONE_WORLD
 #include "tree_walk.glsl"
 #include "tree_rays.glsl"
 #include "picture.glsl"
+#include "picture_rays.glsl"
+#include "picture_paint.glsl"
 layout(std430, binding = 5) writeonly buffer surface_block { vec4 surfaces[]; }; // normal; way from the eye
 layout(std430, binding = 6) writeonly buffer albedo_block { vec4 albedos[]; };
 layout(std430, binding = 7) writeonly buffer emission_block { vec4 emissions[]; };
 layout(std430, binding = 8) buffer light_block { vec4 lights[]; };
 layout(std430, binding = 9) buffer colour_block { vec4 colours[]; };
 layout(std430, binding = 10) writeonly buffer hit_block { uint hits[]; }; // psv_pixel_hit
-layout(std430, binding = 11) buffer ray_block { uint ray_count[]; };
-#define CHANNEL_PIXEL 0u
-#define CHANNEL_SUN 2u
-#define CHANNEL_SKY 4u
+layout(std430, binding = 11) buffer ray_count_block { uint ray_count[]; };
 shared uint group_rays;
-
-vec3 sum_with(vec3 a, vec3 b, float s) {
-    precise vec3 sum = a + b * s;
-    return sum;
-}
-float dot_of(vec3 a, vec3 b) {
-    precise float sum = a.x * b.x + a.y * b.y + a.z * b.z;
-    return sum;
-}
-vec3 unit_or(vec3 a, vec3 other) {
-    float squared = dot_of(a, a);
-    precise vec3 unit = a * divided(1.0, root_of(squared));
-    return squared > 1e-20 ? unit : other;
-}
-// Far enough from a surface that rounding cannot put a ray's beginning behind it.
-vec3 lifted(vec3 p, vec3 n, float t) {
-    precise float reach = 2e-5 * (max(abs(p.x), max(abs(p.y), abs(p.z))) + t);
-    return sum_with(p, n, reach);
-}
 
 // Sine and cosine from 0 to 2 pi, to about a unit in the last place (Moshier's cephes).
 vec2 turn_of(float x) {
@@ -48,40 +30,6 @@ vec2 turn_of(float x) {
     uint quarter = uint(k) & 3u;
     vec2 turned_by = (quarter & 1u) != 0u ? vec2(c, -s) : vec2(s, c);
     return (quarter & 2u) != 0u ? -turned_by : turned_by;
-}
-
-struct seen_surface {
-    float t;
-    uint item;
-    vec3 normal;
-};
-
-void meet(tree_ray ray, uint place, inout seen_surface seen) {
-    stored_item item = load_item(place);
-    ray_hit hit;
-    if (!ray_meets(ray, item, hit) || hit.t > seen.t || (hit.t == seen.t && hit.item > seen.item)) return;
-    precise vec3 ab = item.b - item.a, ac = item.c - item.a;
-    precise vec3 cross_of = ab.yzx * ac.zxy - ab.zxy * ac.yzx;
-    vec3 normal = unit_or(cross_of, -ray.direction);
-    seen = seen_surface(hit.t, hit.item, dot_of(normal, ray.direction) > 0.0 ? -normal : normal);
-}
-
-// What a ray of unit length meets first; `any`: whether it meets anything.
-seen_surface look(vec3 o, vec3 d, bool any_hit) {
-    seen_surface seen = seen_surface(infinity(), NO_ITEM, vec3(0.0));
-    tree_ray ray;
-    uint number;
-    begin_walk(0u);
-    if (walk_group == 0u || !make_ray(o, 0.0, d, infinity(), ray)) return seen;
-    while (next_node(number)) {
-        tree_node node = load_node(number);
-        uint slots = ray_slots(node, ray, seen.t);
-        push_slots(node, slots, ray.octant);
-        for (uint left = slots & ~node.inner; left != 0u; left &= left - 1u)
-            meet(ray, slot_item(node, uint(findLSB(left))), seen);
-        if (any_hit && seen.item != NO_ITEM) break;
-    }
-    return seen;
 }
 
 vec3 eye_ray(uint pixel) {
@@ -115,8 +63,8 @@ vec3 light_at(uint pixel, vec3 p, vec3 normal, out uint rays, out bool sun_seen,
     float slope = dot_of(normal, to_sun);
     sun_seen = slope > 0.0;
     rays = sun_seen ? 2u : 1u;
-    if (sun_seen) sun_seen = look(p, to_sun, true).item == NO_ITEM;
-    sky_seen = look(p, to_sky, true).item == NO_ITEM;
+    if (sun_seen) sun_seen = look(p, to_sun, true).slot == NO_ITEM;
+    sky_seen = look(p, to_sky, true).slot == NO_ITEM;
     if (sun_seen) light = vec3(1.30, 1.18, 0.98) * slope;
     return light + (sky_seen ? sky(to_sky) * 1.1 : vec3(0.045, 0.042, 0.038));
 }
@@ -125,7 +73,7 @@ void note_hit(uint pixel, seen_surface seen, bool sun_seen, bool sky_seen) {
     if (!WANTS_HITS) return;
     uint at = base(10) + 8u * pixel;
     hits[at] = floatBitsToUint(seen.t);
-    hits[at + 1u] = seen.item;
+    hits[at + 1u] = seen.slot;
     for (uint k = 0u; k < 3u; ++k)
         hits[at + 2u + k] = floatBitsToUint(seen.normal[k]);
     hits[at + 5u] = floatBitsToUint(float(sun_seen));
@@ -133,27 +81,47 @@ void note_hit(uint pixel, seen_surface seen, bool sun_seen, bool sky_seen) {
     hits[at + 7u] = 0u;
 }
 
-uint trace(uint pixel) {
-    vec3 d = eye_ray(pixel), light = vec3(0.0), albedo = vec3(0.0), emission = vec3(0.0);
-    seen_surface seen = look(EYE, d, false);
-    uint rays = 0u;
-    bool sun_seen = false, sky_seen = false;
-    if (seen.item == NO_ITEM) {
-        emission = sky(d);
-    } else {
-        vec3 p = lifted(sum_with(EYE, d, seen.t), seen.normal, seen.t);
-        albedo = vec3(0.60, 0.55, 0.48);
-        light = light_at(pixel, p, seen.normal, rays, sun_seen, sky_seen);
-    }
-    note_hit(pixel, seen, sun_seen, sky_seen);
+// A pixel's values; added to those of the pictures before.
+void put_pixel(uint pixel, vec4 place, vec3 albedo, vec3 emission, vec3 light) {
     float share = 1.0 / float(ADDED_UP + 1u);
     vec3 colour = emission + albedo * light;
-    surfaces[pixel] = vec4(seen.normal, seen.t);
+    surfaces[pixel] = place;
     albedos[pixel] = vec4(albedo, 0.0);
     emissions[pixel] = vec4(emission, 0.0);
     lights[pixel] = vec4(ADDED_UP > 0u ? mixed(lights[pixel].xyz, light, share) : light, 0.0);
     colours[pixel] = vec4(ADDED_UP > 0u ? mixed(colours[pixel].xyz, colour, share) : colour, 1.0);
-    return rays + 1u;
+}
+
+// Returns the rays that the pixel took.
+uint trace(uint pixel) {
+    vec3 p = EYE, d = eye_ray(pixel), weight = vec3(1.0), light = vec3(0.0), albedo = vec3(0.0);
+    seen_surface first = look(p, d, false), seen = first;
+    float way = seen.t;
+    uint rays = 0u, light_rays = 0u;
+    bool sun_seen = false, sky_seen = false;
+#if BODIES
+    while (seen.slot != NO_ITEM && rays < MOST_BOUNCES && goes_on(pixel, rays, seen, p, d, weight)) {
+        seen = look(p, d, false);
+        way += seen.t;
+        ++rays;
+    }
+#endif
+    vec3 emission = weight * sky(d);
+    if (seen.slot != NO_ITEM) {
+        vec3 at = sum_with(p, d, seen.t);
+#if BODIES
+        float haze = seen.type == SHAPE_PLANE ? ramp(5.0, 40.0, way / SCALE) : 0.0; // far planes melt into the sky
+        albedo = weight * paint(seen, at, d, way * PIXEL_SIZE) * (1.0 - haze);
+        emission *= haze;
+#else
+        albedo = vec3(0.60, 0.55, 0.48);
+        emission = vec3(0.0);
+#endif
+        light = light_at(pixel, lifted(at, seen.normal, seen.t), seen.normal, light_rays, sun_seen, sky_seen);
+    }
+    note_hit(pixel, first, sun_seen, sky_seen);
+    put_pixel(pixel, vec4(seen.normal, seen.slot == NO_ITEM ? infinity() : way), albedo, emission, light);
+    return rays + 1u + light_rays;
 }
 
 void main() {
