@@ -14,6 +14,7 @@ import urllib.parse
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SOURCE = (".c", ".h", ".cu", ".cuh", ".cpp", ".hpp", ".comp", ".glsl", ".vert", ".frag", ".py", ".sh")
 MOST_LINES = 800
+MOST_FILES = 40
 # Names that tools expect, one in each folder.
 COMMON_NAMES = {"CMakeLists.txt", "README.md", "__init__.py"}
 # One file a machine under the same name: the folder is the machine.
@@ -41,6 +42,14 @@ def file_lengths(files):
             lines = text_of(name).count("\n")
             if lines > MOST_LINES:
                 yield f"{name}: {lines} lines, at most {MOST_LINES}"
+
+
+def folders(files):
+    """A folder has at most 40 source files."""
+    sizes = collections.Counter(os.path.dirname(name) for name in files if name.endswith(SOURCE))
+    for folder, size in sorted(sizes.items()):
+        if size > MOST_FILES:
+            yield f"{folder}: {size} source files, at most {MOST_FILES}"
 
 
 def unique_names(files):
@@ -178,7 +187,7 @@ def measured(files):
         yield from (check.stdout + check.stderr).splitlines()
 
 
-RULES = {rule.__name__: rule for rule in (file_lengths, unique_names, public_headers, links, mentions, prose, front_pages, versions,
+RULES = {rule.__name__: rule for rule in (file_lengths, folders, unique_names, public_headers, links, mentions, prose, front_pages, versions,
                                       measured)}
 
 

@@ -18,10 +18,12 @@ GOOD = {
     "viz/window.c": '#include "window.h"\n#include "pairsieve/core.h"\n#include <stdio.h>\n',
     "sim/tool/tool.c": "int tool;\n",
     "tests/bench/make_tables.py": "",
+    **{f"core/many/part_{part}.c": "int part;\n" for part in range(40)},
 }
 LONG = "This sentence has by far too many words in it, because it was made by a test that wants to see whether a rule finds it as it should find it at once.\n"
 # The rule, the file that breaks it, its text, and a part of the line that has to be printed.
 BAD = [
+    ("folders", "core/many/one_more.c", "int x;\n", "core/many: 41 source files"),
     ("file_lengths", "core/long.c", "int x;\n" * 801, "core/long.c: 801 lines"),
     ("unique_names", "sim/window.c", "int x;\n", "window.c: sim/window.c, viz/window.c"),
     ("public_headers", "viz/other.c", '#include "../core/inside.h"\n', "viz/other.c:1: includes the internal header core/inside.h"),

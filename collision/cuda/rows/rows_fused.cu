@@ -8,8 +8,8 @@
 #if !PSVD_RULED
 #include "../lbvh_at_once.cuh"
 #endif
-#include "rows_fused_sweep.cuh"
 #include "rows_launch.cuh"
+#include "sweep/rows_fused_sweep.cuh"
 
 #define THREADS ROWS_FUSED_THREADS
 #define WARPS FUSED_WARPS

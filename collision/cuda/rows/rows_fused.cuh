@@ -2,10 +2,10 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_FUSED_CUH
 #define PAIRSIEVE_COLLISION_ROWS_FUSED_CUH
 
-#include "rows_bound.cuh"
-#include "rows_plan.cuh"
+#include "plan/rows_plan.cuh"
 #include "rows_rounded.cuh"
-#include "rows_view.cuh"
+#include "sweep/rows_bound.cuh"
+#include "sweep/rows_view.cuh"
 
 #define FUSED_WARPS (ROWS_FUSED_THREADS / 32)
 #define FUSED_CROWDED 0x10000u // in a barrier's count, above the arrivals: blocks that met a crowded cell

@@ -1,4 +1,4 @@
 // rows_fused.cu for frames with rules of pairs.
-#include "rows_ruled.h"
+#include "sweep/rows_ruled.h"
 
 #include "rows_fused.cu"

@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_ROUNDED_CUH
 #define PAIRSIEVE_COLLISION_ROWS_ROUNDED_CUH
 
-#include "rows_view.cuh"
+#include "sweep/rows_view.cuh"
 
 // How a level's boxes are rounded.
 struct rows_rounding {

@@ -4,7 +4,7 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_UNIFORM_CUH
 #define PAIRSIEVE_COLLISION_ROWS_UNIFORM_CUH
 
-#include "rows_larger.cuh"
+#include "sweep/rows_larger.cuh"
 
 #define ROWS_UNIFORM_PAST 64 // entries behind the last that may be read
 #define ROWS_UNIFORM_AGAIN 4 // boxes of the front that may lie behind the end once more: one of so many

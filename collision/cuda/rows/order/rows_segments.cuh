@@ -2,8 +2,8 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_SEGMENTS_CUH
 #define PAIRSIEVE_COLLISION_ROWS_SEGMENTS_CUH
 
-#include "../../../core/cuda/async_copies.cuh"
-#include "rows_rounded.cuh"
+#include "../../../../core/cuda/async_copies.cuh"
+#include "../rows_rounded.cuh"
 
 #define NO_PLACE 0xffffffffu
 

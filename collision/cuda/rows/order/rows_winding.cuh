@@ -11,8 +11,8 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_WINDING_CUH
 #define PAIRSIEVE_COLLISION_ROWS_WINDING_CUH
 
+#include "../plan/rows_plan_samples.cuh"
 #include "rows_bins.cuh"
-#include "rows_plan_samples.cuh"
 
 #define ROWS_WIND_MOST 20000 // number on an axis, at most, so that rounded coordinates are exact
 #define ROWS_WIND_X_CELLS 2  // of a reach on x, at most: then the own cell's way to the first one fits its bits

@@ -1,7 +1,7 @@
 // The second pass of the sort of `rows` by bins: blocks order one bin each by cells.
-#include "../launch_cuda.h"
+#include "../../launch_cuda.h"
+#include "../rows_launch.cuh"
 #include "rows_bins.cuh"
-#include "rows_launch.cuh"
 #include "rows_segments.cuh"
 
 #define THREADS ROWS_ORDER_BIN_THREADS

@@ -1,11 +1,11 @@
 // The sweep of `rows` over uniform scenes: every box looks at the boxes of its own and the neighbouring rows as rounded
 // to 8 bytes, which tells nearly all pairs; the others are tested exactly.
-#include "../../../core/cuda/async_copies.cuh"
-#include "../launch_cuda.h"
+#include "../../../../core/cuda/async_copies.cuh"
+#include "../../launch_cuda.h"
+#include "../rows_launch.cuh"
+#include "../rows_uniform.cuh"
 #include "rows_held.cuh"
-#include "rows_launch.cuh"
 #include "rows_partners.cuh"
-#include "rows_uniform.cuh"
 
 #define WARPS (ROWS_UNIFORM_THREADS / 32)
 #define RANGES (ROWS_NEAR + 1)

@@ -4,8 +4,8 @@
 
 #include <float.h>
 
-#include "../common.cuh"
-#include "rows_kernels.h"
+#include "../../common.cuh"
+#include "../rows_kernels.h"
 
 // Extent that decides the level, rounded up: if it is within a limit, so is the exact one. Infinite where a side of the
 // box is infinite or not a number.

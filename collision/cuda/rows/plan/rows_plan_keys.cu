@@ -1,7 +1,7 @@
 // The first two kernels of `rows`: the plan of this frame's levels and cells, and the keys.
-#include "../launch_cuda.h"
-#include "../lbvh_build.cuh"
-#include "rows_counted_tiles.cuh"
+#include "../../launch_cuda.h"
+#include "../../lbvh_build.cuh"
+#include "../order/rows_counted_tiles.cuh"
 #include "rows_plan.cuh"
 
 // The plan of a frame that has no boxes, as it turns out on the device: no levels, no cells.

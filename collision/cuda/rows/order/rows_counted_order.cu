@@ -1,5 +1,5 @@
 // The kernels of the sort of `rows` by counting, behind that of the keys.
-#include "../launch_cuda.h"
+#include "../../launch_cuda.h"
 #include "rows_counted_tiles.cuh"
 
 // A tile of cells a block.

@@ -7,8 +7,8 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_LARGER_CUH
 #define PAIRSIEVE_COLLISION_ROWS_LARGER_CUH
 
+#include "../rows_rounded.cuh"
 #include "rows_bound.cuh"
-#include "rows_rounded.cuh"
 
 // Where the slot of a place's box is, whatever the sort has written.
 struct rows_slots {

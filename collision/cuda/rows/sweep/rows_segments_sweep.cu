@@ -1,12 +1,12 @@
 // The sweep of `rows` over many boxes: every box looks at the boxes of its cells, first at them as rounded to 8 bytes.
-#include "../../../core/cuda/async_copies.cuh"
-#include "../launch_cuda.h"
+#include "../../../../core/cuda/async_copies.cuh"
+#include "../../launch_cuda.h"
+#include "../plan/rows_plan.cuh"
+#include "../rows_rounded.cuh"
+#include "../rows_uniform.cuh"
 #include "rows_bound.cuh"
 #include "rows_held.cuh"
 #include "rows_lane_walk.cuh"
-#include "rows_plan.cuh"
-#include "rows_rounded.cuh"
-#include "rows_uniform.cuh"
 
 #define WARPS (ROWS_SEGMENTS_SWEEP_THREADS / 32)
 #define NEAR_RANGES (ROWS_NEAR + 1)

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "../../../core/cuda/async_copies.cuh"
+#include "../../../../core/cuda/async_copies.cuh"
 
 #define LANES_ALL 0xffffffffu
 

@@ -1,10 +1,10 @@
 // The second pass of the sort of `rows` for many boxes: blocks order one segment after the other by cells.
 #include <stddef.h>
 
-#include "../launch_cuda.h"
-#include "rows_launch.cuh"
+#include "../../launch_cuda.h"
+#include "../rows_launch.cuh"
+#include "../rows_uniform.cuh"
 #include "rows_segments.cuh"
-#include "rows_uniform.cuh"
 
 #define ORDER_WARPS (ROWS_ORDER_THREADS / 32)
 

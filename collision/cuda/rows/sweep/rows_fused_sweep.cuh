@@ -3,7 +3,7 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_FUSED_SWEEP_CUH
 #define PAIRSIEVE_COLLISION_ROWS_FUSED_SWEEP_CUH
 
-#include "rows_fused.cuh"
+#include "../rows_fused.cuh"
 
 // Runs of cells that a lane looks up at once when `lanes` share a box, and candidates that it tests in a turn.
 __host__ __device__ constexpr int runs_of(int lanes) { return (ROWS_INTERVALS + lanes - 1) / lanes; }

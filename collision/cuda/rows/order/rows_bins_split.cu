@@ -1,9 +1,9 @@
 // The first pass of the sort of `rows` by bins: from boxes to entries for the uniform sweep, each in its cell's bin.
-#include "../launch_cuda.h"
+#include "../../launch_cuda.h"
+#include "../plan/rows_plan.cuh"
+#include "../rows_launch.cuh"
 #include "rows_bins.cuh"
 #include "rows_bins_follow.cuh"
-#include "rows_launch.cuh"
-#include "rows_plan.cuh"
 #include "rows_segments.cuh"
 #include "rows_winding.cuh"
 

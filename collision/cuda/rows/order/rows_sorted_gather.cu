@@ -1,6 +1,6 @@
 // The third kernel of `rows`: records in the order of the keys, and the start table.
-#include "../launch_cuda.h"
-#include "rows_cells.cuh"
+#include "../../launch_cuda.h"
+#include "../plan/rows_cells.cuh"
 
 #define WARPS (ROWS_GATHER_THREADS / 32)
 #define PER_THREAD (ROWS_GATHER_SPAN / ROWS_GATHER_THREADS)

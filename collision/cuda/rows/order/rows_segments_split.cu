@@ -5,10 +5,10 @@
 // every segment with its true room; the next frame then only counts at first.
 #include <stddef.h>
 
-#include "../launch_cuda.h"
-#include "rows_launch.cuh"
+#include "../../launch_cuda.h"
+#include "../rows_launch.cuh"
+#include "../rows_uniform.cuh"
 #include "rows_segments.cuh"
-#include "rows_uniform.cuh"
 
 #define THREADS ROWS_SPLIT_THREADS
 #define WARPS (THREADS / 32)

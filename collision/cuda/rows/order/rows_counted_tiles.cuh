@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-#include "rows_launch.cuh"
-#include "rows_uniform.cuh"
+#include "../rows_launch.cuh"
+#include "../rows_uniform.cuh"
 
 #define ROWS_SCAN_TILE (ROWS_SCAN_THREADS * ROWS_SCAN_ITEMS)
 #define ROWS_SCAN_WARPS (ROWS_SCAN_THREADS / 32)

@@ -4,8 +4,8 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_PARTNERS_CUH
 #define PAIRSIEVE_COLLISION_ROWS_PARTNERS_CUH
 
-#include "../../src/pair_partners.h"
-#include "../common.cuh"
+#include "../../../src/pair_partners.h"
+#include "../../common.cuh"
 
 #if !defined(ROWS_ASKS_PARTNERS)
 #define ROWS_ASKS_PARTNERS 0

@@ -1,8 +1,8 @@
 // Many small worlds whose boxes lie in order of world: every box against those behind it in its world, without a sort.
 // A kernel in front says whether they lie so; where they do not, another route takes all of them.
-#include "../common.cuh"
-#include "../launch_cuda.h"
-#include "rows_launch.cuh"
+#include "../../common.cuh"
+#include "../../launch_cuda.h"
+#include "../rows_launch.cuh"
 
 #define THREADS ROWS_WORLDS_THREADS
 #define WARPS (THREADS / 32)

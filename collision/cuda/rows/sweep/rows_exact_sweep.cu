@@ -1,15 +1,15 @@
 // The exact sweep of `rows`: every box looks at the boxes of its cells. What the sweeps over rounded boxes do not take.
 // Also with the counting sort in front of it in one launch, for the frames that bins did not suit.
-#include "../launch_cuda.h"
+#include "../../launch_cuda.h"
+#include "../order/rows_counted_tiles.cuh"
+#include "../plan/rows_plan.cuh"
+#include "../rows_uniform.cuh"
 #include "rows_bound.cuh"
-#include "rows_counted_tiles.cuh"
 #include "rows_lane_walk.cuh"
 #include "rows_larger.cuh"
-#include "rows_plan.cuh"
-#include "rows_uniform.cuh"
 
 #define LBVH_ONCE_THREADS ROWS_SWEEP_THREADS
-#include "../lbvh_at_once.cuh"
+#include "../../lbvh_at_once.cuh"
 
 #define WARPS (ROWS_SWEEP_THREADS / 32)
 

@@ -9,7 +9,7 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_BINS_CUH
 #define PAIRSIEVE_COLLISION_ROWS_BINS_CUH
 
-#include "rows_uniform.cuh"
+#include "../rows_uniform.cuh"
 
 // Until the entries are in order, one holds in its slot's free bits how far its own cell lies behind the first cell
 // that it looks at. An entry that looks at no cells holds its own cell in place of that first one.

@@ -6,8 +6,8 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_HELD_CUH
 #define PAIRSIEVE_COLLISION_ROWS_HELD_CUH
 
+#include "../rows_rounded.cuh"
 #include "rows_lane_ops.cuh"
-#include "rows_rounded.cuh"
 
 #define ROWS_SURE (2u | 2u << 10 | 2u << 20) // a difference of at least this much outlasts the rounding of both ends
 

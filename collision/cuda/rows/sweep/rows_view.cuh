@@ -8,7 +8,7 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_VIEW_CUH
 #define PAIRSIEVE_COLLISION_ROWS_VIEW_CUH
 
-#include "rows_cells.cuh"
+#include "../plan/rows_cells.cuh"
 
 // A run of cells of one row; of none: nothing.
 struct rows_interval {

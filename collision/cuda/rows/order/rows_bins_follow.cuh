@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_BINS_FOLLOW_CUH
 #define PAIRSIEVE_COLLISION_ROWS_BINS_FOLLOW_CUH
 
-#include "rows_plan.cuh"
+#include "../plan/rows_plan.cuh"
 
 __device__ __forceinline__ psvi_rows_scene rows_load_scene(const psvi_rows_scene &from) {
     return {{__ldcg(&from.spread[0]), __ldcg(&from.spread[1]), __ldcg(&from.spread[2])}, __ldcg(&from.extent)};

@@ -7,8 +7,8 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_BOUND_CUH
 #define PAIRSIEVE_COLLISION_ROWS_BOUND_CUH
 
-#include "../common.cuh"
-#include "rows_kernels.h"
+#include "../../common.cuh"
+#include "../rows_kernels.h"
 
 // Is the frame the tree's by now?
 __device__ __forceinline__ bool rows_is_over(const psvi_rows_bound &bound) {
