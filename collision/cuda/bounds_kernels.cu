@@ -76,8 +76,8 @@ __device__ __forceinline__ psv_aabb widen(psv_aabb box, float margin) {
 
 // One thread an instance: solids, short point sets, and bad boxes for instances that name nothing. Longer point sets
 // are left to the next kernel. Reads pose and shape, writes 24 bytes.
-__global__ void __launch_bounds__(BOUNDS_THREADS) psvk_bounds(const psvi_bounds_view view, psv_aabb *boxes) {
-    const uint64_t instance = (uint64_t)blockIdx.x * BOUNDS_THREADS + threadIdx.x;
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_bounds(const psvi_bounds_view view, psv_aabb *boxes) {
+    const uint64_t instance = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
     if (instance >= view.instance_count) return;
     psv_bounds_shape shape;
     if (!find_shape(view, instance, &shape)) {
@@ -106,8 +106,8 @@ __device__ __forceinline__ psv_aabb warp_join(psv_aabb box) {
 
 // Point sets too long for a thread. A block takes eight instances at a time: each warp reduces one of middle length,
 // then the whole block reduces the long ones, one after the other, over shared memory. Reads every point once a pose.
-__global__ void __launch_bounds__(BOUNDS_THREADS) psvk_bounds_points(const psvi_bounds_view view, psv_aabb *boxes) {
-    constexpr int warps = BOUNDS_THREADS / 32;
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_bounds_points(const psvi_bounds_view view, psv_aabb *boxes) {
+    constexpr int warps = PSVI_BLOCK_THREADS / 32;
     __shared__ psv_aabb parts[warps];
     __shared__ uint32_t long_sets;
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(BOUNDS_THREADS) psvk_bounds_points(const psvi_
         for (uint32_t left = long_sets; left != 0; left &= left - 1) {
             const uint64_t instance = first + __ffs(left) - 1;
             (void)find_shape(view, instance, &shape);
-            const psv_aabb box = warp_join(points_bounds(view, shape, instance, threadIdx.x, BOUNDS_THREADS));
+            const psv_aabb box = warp_join(points_bounds(view, shape, instance, threadIdx.x, PSVI_BLOCK_THREADS));
             if (lane == 0) parts[warp] = box;
             __syncthreads();
             if (threadIdx.x == 0) {
@@ -147,11 +147,12 @@ __global__ void __launch_bounds__(BOUNDS_THREADS) psvk_bounds_points(const psvi_
 extern "C" cudaError_t psvi_launch_bounds(const psvi_bounds_view *view, psv_aabb *boxes, int multiprocessors,
                                           cudaStream_t stream) {
     const uint64_t count = view->instance_count;
-    psvk_bounds<<<(uint32_t)((count + BOUNDS_THREADS - 1) / BOUNDS_THREADS), BOUNDS_THREADS, 0, stream>>>(*view, boxes);
+    psvk_bounds<<<(uint32_t)((count + PSVI_BLOCK_THREADS - 1) / PSVI_BLOCK_THREADS), PSVI_BLOCK_THREADS, 0, stream>>>(
+        *view, boxes);
     if (view->point_count > BOUNDS_THREAD_POINTS) {
-        const uint64_t groups = (count + BOUNDS_THREADS / 32 - 1) / (BOUNDS_THREADS / 32);
+        const uint64_t groups = (count + PSVI_BLOCK_THREADS / 32 - 1) / (PSVI_BLOCK_THREADS / 32);
         const uint64_t most = (uint64_t)multiprocessors * 32;
-        psvk_bounds_points<<<(uint32_t)(groups < most ? groups : most), BOUNDS_THREADS, 0, stream>>>(*view, boxes);
+        psvk_bounds_points<<<(uint32_t)(groups < most ? groups : most), PSVI_BLOCK_THREADS, 0, stream>>>(*view, boxes);
     }
     return cudaGetLastError();
 }

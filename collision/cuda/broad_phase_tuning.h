@@ -2,14 +2,14 @@
 #ifndef PAIRSIEVE_COLLISION_BROAD_PHASE_TUNING_H
 #define PAIRSIEVE_COLLISION_BROAD_PHASE_TUNING_H
 
-#define SWEEP_SAMPLES 1024 // boxes that the axis is chosen from; one block
-#define SWEEP_THREADS 256
-#define SWEEP_OWN_STEPS 256 // candidates that a thread sweeps alone before its warp helps
+#define PSVI_BLOCK_THREADS 256  // of kernels whose threads take one item after the other, as the data come
+#define PSVI_SEARCH_THREADS 128 // of a block that searches a tree or makes its leaves
 
-#define LBVH_SAMPLES 128 // boxes that the scene's extent and the usual size are estimated from; one block
-#define LBVH_KEY_THREADS 256
+#define SWEEP_SAMPLES 1024  // boxes that the axis is chosen from; one block
+#define SWEEP_OWN_STEPS 256 // candidates that a thread tests alone before its warp helps; in sap3 too
+
+#define LBVH_SAMPLES 128      // boxes that the scene's extent and the usual size are estimated from; one block
 #define LBVH_LEAF_THREADS 512 // 8^3: a block makes three levels of runs
-#define LBVH_THREADS 128      // of a block that searches; eight blocks per multiprocessor
 #define LBVH_STEPS 128        // of a search for a group, four runs each, before its rest is cut into parts
 #define LBVH_WALK_PARTS 16384 // of all groups: where most searches are long, cutting them gains nothing
 #define LBVH_FAR 8.0f         // times the reach of its least run: a group that reaches farther is searched in pieces
@@ -23,10 +23,6 @@
 #define LBVH_CLASS_WIDE 4.0f      // and so many times wider than that
 #define LBVH_CLASS_SAMPLES 8      // of a class, at least, or it has the scene's extent
 
-#define TREE_THREADS 256
-#define TREE_NODE_THREADS 256
-#define TREE_LEAF_THREADS 128
-#define TREE_QUERY_THREADS 128
 #define TREE_QUERY_BLOCKS 7 // of walks per multiprocessor: 72 registers
 // Walks of rays and points: queries of a warp, idle lanes that get new ones, and the share of lanes (one in so many)
 // that wait for items when these are tested.
@@ -35,20 +31,14 @@
 #define TREE_WALK_WAITING 2
 #define TREE_WALK_FROM 64 // rays below which all take the plain walk
 
-#define SAP3_THREADS 256
-#define SAP3_OWN_STEPS 256 // partners on the last axis that a thread tests alone before its warp helps
-
-#define GRID_SAMPLES 256 // boxes that the cell size is chosen from; one block
-#define GRID_THREADS 256
+#define GRID_SAMPLES 256      // boxes that the cell size is chosen from; one block
 #define GRID_CELL_SCALE 1.25f // cell over the largest sampled box
 #define GRID_OWN_STEPS 64     // successors in a cell that a thread tests alone before its warp helps
 #define GRID_LARGE_TILE 128   // large boxes in shared memory at a time
 
-#define BOUNDS_THREADS 256
 #define BOUNDS_THREAD_POINTS 16 // longer point sets get a warp
 #define BOUNDS_WARP_POINTS 1024 // longer ones a block
 
-#define PAIR_OPS_THREADS 256
 #define PAIR_OPS_TILE 1024 // pairs that a block compares and compacts
 
 #endif

@@ -10,15 +10,15 @@ __global__ void __launch_bounds__(4 * LBVH_SAMPLES)
 }
 
 // One key a slot; boxes that take no part sort last. One thread a slot; reads 24 bytes and writes 4.
-__global__ void __launch_bounds__(LBVH_KEY_THREADS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_lbvh_keys(const psvi_find_input input, const psvi_lbvh_memory memory) {
     __shared__ psvi_lbvh_plan plan;
-    __shared__ float2 pieces[LBVH_KEY_THREADS / 32][96];
+    __shared__ float2 pieces[PSVI_BLOCK_THREADS / 32][96];
     if (threadIdx.x < sizeof plan / 4)
         reinterpret_cast<uint32_t *>(&plan)[threadIdx.x] = reinterpret_cast<const uint32_t *>(memory.plan)[threadIdx.x];
     __syncthreads();
     const psvd_counts counts = psvd_read_counts(input);
-    const uint64_t slot = (uint64_t)blockIdx.x * LBVH_KEY_THREADS + threadIdx.x;
+    const uint64_t slot = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
     const bool here = slot < counts.all();
     psvd_box box = {};
     uint32_t tag;
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(LBVH_LEAF_THREADS)
 extern "C" cudaError_t psvi_launch_lbvh_keys(const psvi_find_input *input, const psvi_lbvh_memory *memory,
                                              cudaStream_t stream) {
     psvk_lbvh_plan<<<1, 4 * LBVH_SAMPLES, 0, stream>>>(*input, *memory);
-    psvk_lbvh_keys<<<psvi_block_count(psvi_most_boxes(input), LBVH_KEY_THREADS), LBVH_KEY_THREADS, 0, stream>>>(
+    psvk_lbvh_keys<<<psvi_block_count(psvi_most_boxes(input), PSVI_BLOCK_THREADS), PSVI_BLOCK_THREADS, 0, stream>>>(
         *input, *memory);
     return cudaGetLastError();
 }

@@ -38,7 +38,7 @@ __device__ __forceinline__ psvd_state load_own(lbvh_search *search, uint64_t slo
 // One warp a box. Where the kept boxes are another set, the boxes are judged here. Reads some 5 KB a box, most of it
 // from the second-level cache.
 template <bool ASKS>
-__global__ void __launch_bounds__(LBVH_THREADS)
+__global__ void __launch_bounds__(PSVI_SEARCH_THREADS)
     psvk_lbvh_query(const psvi_find_input input, const psvi_lbvh_memory memory, uint64_t first) {
     __shared__ query_stage stage;
     __shared__ uint32_t stacks[LBVH_WARPS][LBVH_STACK];
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(LBVH_THREADS)
 
 // One warp a part; as many blocks as the device holds take the parts in turn. The last one empties the queue.
 template <bool ASKS>
-__global__ void __launch_bounds__(LBVH_THREADS)
+__global__ void __launch_bounds__(PSVI_SEARCH_THREADS)
     psvk_lbvh_query_parts(const psvi_find_input input, const psvi_lbvh_memory memory) {
     __shared__ query_stage stage;
     __shared__ uint32_t stacks[LBVH_WARPS][LBVH_STACK];
@@ -99,8 +99,8 @@ extern "C" cudaError_t psvi_launch_lbvh_query(const psvi_find_input *input, cons
     const bool asks = !psvd_overlap_decides(*input);
     auto query = asks ? psvk_lbvh_query<true> : psvk_lbvh_query<false>;
     auto parts = asks ? psvk_lbvh_query_parts<true> : psvk_lbvh_query_parts<false>;
-    query<<<psvi_block_count(queries, LBVH_WARPS), LBVH_THREADS, 0, stream>>>(*input, *memory, first);
-    parts<<<(uint32_t)(multiprocessors > 0 ? multiprocessors : 1) * LBVH_PART_BLOCKS, LBVH_THREADS, 0, stream>>>(
+    query<<<psvi_block_count(queries, LBVH_WARPS), PSVI_SEARCH_THREADS, 0, stream>>>(*input, *memory, first);
+    parts<<<(uint32_t)(multiprocessors > 0 ? multiprocessors : 1) * LBVH_PART_BLOCKS, PSVI_SEARCH_THREADS, 0, stream>>>(
         *input, *memory);
     return cudaGetLastError();
 }

@@ -8,7 +8,7 @@
 #include "common.cuh"
 #include "lbvh_kernels.h"
 
-#define LBVH_WARPS (LBVH_THREADS / 32)
+#define LBVH_WARPS (PSVI_SEARCH_THREADS / 32)
 #define LBVH_STACK (32 * (PSVI_LBVH_LEVELS - 1))
 #define LBVH_RUN_BITS 28u // of a stack entry: its number; the level is above
 

@@ -31,16 +31,16 @@ __global__ void __launch_bounds__(PSV_MOST_SAMPLES)
 
 // Tests all boxes of a set with the samples, which lie in shared memory. One thread a box and round; reads each box
 // once. Hits are few, so sums go to memory by atomics.
-__global__ void __launch_bounds__(PAIR_OPS_THREADS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_test_samples(const __grid_constant__ psvi_check_input input, bool second) {
     __shared__ psvi_sample samples[PSV_MOST_SAMPLES];
     psvi_check_memory *const memory = input.memory;
-    for (uint32_t s = threadIdx.x; s < input.samples; s += PAIR_OPS_THREADS)
+    for (uint32_t s = threadIdx.x; s < input.samples; s += PSVI_BLOCK_THREADS)
         samples[s] = memory->samples[s];
     __syncthreads();
     const uint64_t count = psvd_count_of(second ? input.b : input.a);
-    for (uint64_t place = (uint64_t)blockIdx.x * PAIR_OPS_THREADS + threadIdx.x; place < count;
-         place += (uint64_t)gridDim.x * PAIR_OPS_THREADS) {
+    for (uint64_t place = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x; place < count;
+         place += (uint64_t)gridDim.x * PSVI_BLOCK_THREADS) {
         double min[3], max[3];
         uint64_t key;
         if (!psvi_read_corners(&input, second, place, min, max)) continue;
@@ -57,15 +57,15 @@ __global__ void __launch_bounds__(PAIR_OPS_THREADS)
 }
 
 // Reads the pair list once. One thread a pair and round; a filter in shared memory answers for nearly all of them.
-__global__ void __launch_bounds__(PAIR_OPS_THREADS) psvk_read_listed(const __grid_constant__ psvi_check_input input) {
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_read_listed(const __grid_constant__ psvi_check_input input) {
     __shared__ uint32_t names[2][PSVI_NAME_WORDS];
     psvi_check_memory *const memory = input.memory;
-    for (uint32_t w = threadIdx.x; w < 2 * PSVI_NAME_WORDS; w += PAIR_OPS_THREADS)
+    for (uint32_t w = threadIdx.x; w < 2 * PSVI_NAME_WORDS; w += PSVI_BLOCK_THREADS)
         names[w / PSVI_NAME_WORDS][w % PSVI_NAME_WORDS] = memory->names[w / PSVI_NAME_WORDS][w % PSVI_NAME_WORDS];
     __syncthreads();
     const uint64_t count = min((unsigned long long)*input.pair_count, (unsigned long long)input.capacity);
-    for (uint64_t p = (uint64_t)blockIdx.x * PAIR_OPS_THREADS + threadIdx.x; p < count;
-         p += (uint64_t)gridDim.x * PAIR_OPS_THREADS) {
+    for (uint64_t p = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x; p < count;
+         p += (uint64_t)gridDim.x * PSVI_BLOCK_THREADS) {
         const psv_pair pair = input.pairs[p];
         bool differs = false;
         if (!psvi_may_name_sample(&input, names[0], names[1], pair)) continue;
@@ -85,8 +85,8 @@ extern "C" cudaError_t psvi_launch_check_pairs(const psvi_check_input *input, in
                                                cudaStream_t stream) {
     const uint32_t blocks = (uint32_t)multiprocessors * 4;
     if (input->found == NULL) psvk_choose_samples<<<1, PSV_MOST_SAMPLES, 0, stream>>>(*input);
-    psvk_test_samples<<<blocks, PAIR_OPS_THREADS, 0, stream>>>(*input, false);
-    if (input->rules.between) psvk_test_samples<<<blocks, PAIR_OPS_THREADS, 0, stream>>>(*input, true);
-    psvk_read_listed<<<blocks, PAIR_OPS_THREADS, 0, stream>>>(*input);
+    psvk_test_samples<<<blocks, PSVI_BLOCK_THREADS, 0, stream>>>(*input, false);
+    if (input->rules.between) psvk_test_samples<<<blocks, PSVI_BLOCK_THREADS, 0, stream>>>(*input, true);
+    psvk_read_listed<<<blocks, PSVI_BLOCK_THREADS, 0, stream>>>(*input);
     return cudaGetLastError();
 }

@@ -5,24 +5,24 @@
 __device__ __forceinline__ uint64_t ordered_pair(psv_pair pair) { return (uint64_t)pair.a << 32 | pair.b; }
 
 // In place: pair to key. One thread a pair and round; reads and writes 8 bytes.
-__global__ void __launch_bounds__(PAIR_OPS_THREADS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_pack_pairs(psv_pair *pairs, const uint64_t *count, uint64_t capacity, uint32_t bits, uint64_t *clamped) {
     const uint64_t there = min((unsigned long long)*count, (unsigned long long)capacity);
-    const uint64_t first = (uint64_t)blockIdx.x * PAIR_OPS_THREADS + threadIdx.x;
+    const uint64_t first = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
     if (first == 0) *clamped = there;
     uint64_t *const keys = reinterpret_cast<uint64_t *>(pairs);
-    for (uint64_t i = first; i < there; i += (uint64_t)gridDim.x * PAIR_OPS_THREADS) {
+    for (uint64_t i = first; i < there; i += (uint64_t)gridDim.x * PSVI_BLOCK_THREADS) {
         const psv_pair pair = pairs[i];
         keys[i] = (uint64_t)pair.a << bits | pair.b;
     }
 }
 
-__global__ void __launch_bounds__(PAIR_OPS_THREADS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_unpack_pairs(psv_pair *pairs, const uint64_t *clamped, uint32_t bits) {
     const uint64_t there = *clamped;
     const uint64_t *const keys = reinterpret_cast<const uint64_t *>(pairs);
-    for (uint64_t i = (uint64_t)blockIdx.x * PAIR_OPS_THREADS + threadIdx.x; i < there;
-         i += (uint64_t)gridDim.x * PAIR_OPS_THREADS) {
+    for (uint64_t i = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x; i < there;
+         i += (uint64_t)gridDim.x * PSVI_BLOCK_THREADS) {
         const uint64_t key = keys[i];
         psv_pair pair;
         pair.a = (uint32_t)(key >> bits);
@@ -70,13 +70,13 @@ __device__ __forceinline__ bool holds(const psv_pair *list, uint64_t count, uint
 
 // Marks and counts, tile by tile, the pairs that the other list lacks (blockIdx.y: direction). One warp takes 32
 // consecutive pairs; each thread searches the other list. Reads 8 bytes a pair and the search's path.
-__global__ void __launch_bounds__(PAIR_OPS_THREADS) psvk_diff_mark(const psvi_diff_input input) {
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_diff_mark(const psvi_diff_input input) {
     __shared__ uint32_t found;
     const diff_side side = side_of(input, blockIdx.y != 0);
     for (uint64_t tile = blockIdx.x; tile * PAIR_OPS_TILE < side.count; tile += gridDim.x) {
         if (threadIdx.x == 0) found = 0;
         __syncthreads();
-        for (uint32_t at = threadIdx.x; at < PAIR_OPS_TILE; at += PAIR_OPS_THREADS) {
+        for (uint32_t at = threadIdx.x; at < PAIR_OPS_TILE; at += PSVI_BLOCK_THREADS) {
             const uint64_t i = tile * PAIR_OPS_TILE + at;
             const bool keep = i < side.count && !holds(side.other, side.other_count, ordered_pair(side.list[i]));
             const uint32_t bits = __ballot_sync(0xffffffffu, keep);
@@ -93,24 +93,24 @@ __global__ void __launch_bounds__(PAIR_OPS_THREADS) psvk_diff_mark(const psvi_di
 
 // Turns tile counts into first places and writes the totals. One block a direction; the running total goes from round
 // to round.
-__global__ void __launch_bounds__(PAIR_OPS_THREADS) psvk_diff_scan(const psvi_diff_input input) {
-    __shared__ unsigned long long sums[PAIR_OPS_THREADS];
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_diff_scan(const psvi_diff_input input) {
+    __shared__ unsigned long long sums[PSVI_BLOCK_THREADS];
     const diff_side side = side_of(input, blockIdx.x != 0);
     const uint64_t tiles = (side.count + PAIR_OPS_TILE - 1) / PAIR_OPS_TILE;
     unsigned long long before = 0;
-    for (uint64_t first = 0; first < tiles; first += PAIR_OPS_THREADS) {
+    for (uint64_t first = 0; first < tiles; first += PSVI_BLOCK_THREADS) {
         const uint64_t tile = first + threadIdx.x;
         const unsigned long long own = tile < tiles ? side.tile_counts[tile] : 0;
         sums[threadIdx.x] = own;
         __syncthreads();
-        for (int step = 1; step < PAIR_OPS_THREADS; step <<= 1) {
+        for (int step = 1; step < PSVI_BLOCK_THREADS; step <<= 1) {
             const unsigned long long add = threadIdx.x >= step ? sums[threadIdx.x - step] : 0;
             __syncthreads();
             sums[threadIdx.x] += add;
             __syncthreads();
         }
         if (tile < tiles) side.tile_counts[tile] = before + sums[threadIdx.x] - own;
-        before += sums[PAIR_OPS_THREADS - 1];
+        before += sums[PSVI_BLOCK_THREADS - 1];
         __syncthreads();
     }
     if (threadIdx.x == 0) *side.target_count = before;
@@ -118,11 +118,11 @@ __global__ void __launch_bounds__(PAIR_OPS_THREADS) psvk_diff_scan(const psvi_di
 
 // Moves the marked pairs to their places; order is kept. One warp a run of 32 pairs; each thread sums the marks of the
 // runs before its own within the tile.
-__global__ void __launch_bounds__(PAIR_OPS_THREADS) psvk_diff_move(const psvi_diff_input input) {
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_diff_move(const psvi_diff_input input) {
     const diff_side side = side_of(input, blockIdx.y != 0);
     for (uint64_t tile = blockIdx.x; tile * PAIR_OPS_TILE < side.count; tile += gridDim.x) {
         const uint32_t *const kept = side.kept + tile * (PAIR_OPS_TILE / 32);
-        for (uint32_t at = threadIdx.x; at < PAIR_OPS_TILE; at += PAIR_OPS_THREADS) {
+        for (uint32_t at = threadIdx.x; at < PAIR_OPS_TILE; at += PSVI_BLOCK_THREADS) {
             const uint32_t run = at / 32, lane = at % 32, bits = kept[run];
             if (!(bits >> lane & 1)) continue;
             uint64_t place = side.tile_counts[tile] + __popc(bits & ((1u << lane) - 1));
@@ -133,14 +133,14 @@ __global__ void __launch_bounds__(PAIR_OPS_THREADS) psvk_diff_move(const psvi_di
     }
 }
 
-__global__ void __launch_bounds__(PAIR_OPS_THREADS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_keep_pairs(const psv_pair *now, const uint64_t *now_count, psv_pair *before, uint64_t *before_count,
                     uint64_t capacity) {
     const uint64_t count = *now_count;
     if (count > capacity) return;
-    const uint64_t first = (uint64_t)blockIdx.x * PAIR_OPS_THREADS + threadIdx.x;
+    const uint64_t first = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
     if (first == 0) *before_count = count;
-    for (uint64_t i = first; i < count; i += (uint64_t)gridDim.x * PAIR_OPS_THREADS)
+    for (uint64_t i = first; i < count; i += (uint64_t)gridDim.x * PSVI_BLOCK_THREADS)
         before[i] = now[i];
 }
 
@@ -153,30 +153,30 @@ extern "C" uint64_t psvi_diff_tiles(uint64_t capacity) { return (capacity + PAIR
 
 extern "C" cudaError_t psvi_launch_pack_pairs(psv_pair *pairs, const uint64_t *count, uint64_t capacity, uint32_t bits,
                                               uint64_t *clamped, int multiprocessors, cudaStream_t stream) {
-    psvk_pack_pairs<<<grid_of(capacity, PAIR_OPS_THREADS, multiprocessors), PAIR_OPS_THREADS, 0, stream>>>(
+    psvk_pack_pairs<<<grid_of(capacity, PSVI_BLOCK_THREADS, multiprocessors), PSVI_BLOCK_THREADS, 0, stream>>>(
         pairs, count, capacity, bits, clamped);
     return cudaGetLastError();
 }
 
 extern "C" cudaError_t psvi_launch_unpack_pairs(psv_pair *pairs, const uint64_t *clamped, uint32_t bits,
                                                 int multiprocessors, cudaStream_t stream) {
-    psvk_unpack_pairs<<<grid_of(UINT64_MAX / 2, PAIR_OPS_THREADS, multiprocessors), PAIR_OPS_THREADS, 0, stream>>>(
+    psvk_unpack_pairs<<<grid_of(UINT64_MAX / 2, PSVI_BLOCK_THREADS, multiprocessors), PSVI_BLOCK_THREADS, 0, stream>>>(
         pairs, clamped, bits);
     return cudaGetLastError();
 }
 
 extern "C" cudaError_t psvi_launch_diff_pairs(const psvi_diff_input *input, int multiprocessors, cudaStream_t stream) {
     const dim3 grid(grid_of(input->capacity, PAIR_OPS_TILE, multiprocessors), 2);
-    psvk_diff_mark<<<grid, PAIR_OPS_THREADS, 0, stream>>>(*input);
-    psvk_diff_scan<<<2, PAIR_OPS_THREADS, 0, stream>>>(*input);
-    psvk_diff_move<<<grid, PAIR_OPS_THREADS, 0, stream>>>(*input);
+    psvk_diff_mark<<<grid, PSVI_BLOCK_THREADS, 0, stream>>>(*input);
+    psvk_diff_scan<<<2, PSVI_BLOCK_THREADS, 0, stream>>>(*input);
+    psvk_diff_move<<<grid, PSVI_BLOCK_THREADS, 0, stream>>>(*input);
     return cudaGetLastError();
 }
 
 extern "C" cudaError_t psvi_launch_keep_pairs(const psv_pair *now, const uint64_t *now_count, psv_pair *before,
                                               uint64_t *before_count, uint64_t capacity, int multiprocessors,
                                               cudaStream_t stream) {
-    psvk_keep_pairs<<<grid_of(capacity, PAIR_OPS_THREADS, multiprocessors), PAIR_OPS_THREADS, 0, stream>>>(
+    psvk_keep_pairs<<<grid_of(capacity, PSVI_BLOCK_THREADS, multiprocessors), PSVI_BLOCK_THREADS, 0, stream>>>(
         now, now_count, before, before_count, capacity);
     return cudaGetLastError();
 }

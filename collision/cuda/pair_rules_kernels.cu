@@ -10,9 +10,9 @@ __global__ void psvk_put_rules(const psvi_pair_rules rules, psvi_pair_rules *tar
 
 // Inserts pairs into the table, which is all free places or holds other pairs. One thread a pair; a place is taken by
 // one atomic.
-__global__ void __launch_bounds__(PAIR_OPS_THREADS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_exclude_pairs(const psv_pair *pairs, uint64_t count, psvi_bucket *table, uint64_t last_bucket) {
-    const uint64_t i = (uint64_t)blockIdx.x * PAIR_OPS_THREADS + threadIdx.x;
+    const uint64_t i = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
     if (i >= count) return;
     const unsigned long long key = psvi_pair_key(pairs[i].a, pairs[i].b);
     uint32_t *const filter = reinterpret_cast<uint32_t *>(table + last_bucket + 1);
@@ -48,9 +48,9 @@ __device__ __forceinline__ void add_partner(psvi_partners *list, uint32_t name) 
 }
 
 // One thread a pair, two lists of 16 bytes.
-__global__ void __launch_bounds__(PAIR_OPS_THREADS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_list_partners(const psv_pair *pairs, uint64_t count, psvi_partners *partners, uint64_t boxes) {
-    const uint64_t i = (uint64_t)blockIdx.x * PAIR_OPS_THREADS + threadIdx.x;
+    const uint64_t i = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
     if (i >= count) return;
     const psv_pair pair = pairs[i];
     if (pair.a >= pair.b || pair.b >= boxes) return; // not a pair of one set
@@ -63,10 +63,10 @@ struct narrow_origin {
 };
 
 // One thread a box; reads 48 bytes and writes 24.
-__global__ void __launch_bounds__(PAIR_OPS_THREADS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_narrow_boxes(const psvi_rule_side side, const narrow_origin origin, uint64_t first, const psvi_box_view view,
                       psv_aabb *boxes) {
-    const uint64_t i = first + (uint64_t)blockIdx.x * PAIR_OPS_THREADS + threadIdx.x;
+    const uint64_t i = first + (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
     if (i >= psvd_count_of(view)) return;
     psv_aabb box;
     psvi_narrow_box(&side, origin.at, i, box.min, box.max);
@@ -74,10 +74,10 @@ __global__ void __launch_bounds__(PAIR_OPS_THREADS)
 }
 
 // One thread a pair and round; reads 8 bytes and two ids anywhere, writes 8.
-__global__ void __launch_bounds__(PAIR_OPS_THREADS) psvk_name_pairs(const psvi_name_input input) {
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_name_pairs(const psvi_name_input input) {
     const uint64_t there = min((unsigned long long)*input.count, (unsigned long long)input.capacity);
-    for (uint64_t p = (uint64_t)blockIdx.x * PAIR_OPS_THREADS + threadIdx.x; p < there;
-         p += (uint64_t)gridDim.x * PAIR_OPS_THREADS) {
+    for (uint64_t p = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x; p < there;
+         p += (uint64_t)gridDim.x * PSVI_BLOCK_THREADS) {
         psv_pair pair = input.pairs[p];
         if (input.a_ids != NULL) pair.a = __ldg(input.a_ids + pair.a);
         if (input.b_ids != NULL) pair.b = __ldg(input.b_ids + pair.b);
@@ -89,9 +89,9 @@ __global__ void __launch_bounds__(PAIR_OPS_THREADS) psvk_name_pairs(const psvi_n
 // psvi_kept_merge. Kept pairs are copied to the front of the pair buffer where they are not there already; the frame's
 // own lie behind them. One thread an entry and round; the block that is done last adds to the counts, so that all
 // blocks have seen the same.
-__global__ void __launch_bounds__(PAIR_OPS_THREADS) psvk_merge_kept(const psvi_kept_merge merge) {
-    const uint64_t first = (uint64_t)blockIdx.x * PAIR_OPS_THREADS + threadIdx.x;
-    const uint64_t step = (uint64_t)gridDim.x * PAIR_OPS_THREADS;
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_merge_kept(const psvi_kept_merge merge) {
+    const uint64_t first = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
+    const uint64_t step = (uint64_t)gridDim.x * PSVI_BLOCK_THREADS;
     const unsigned long long capacity = merge.capacity;
     const uint64_t kept = merge.with_pairs ? min((unsigned long long)merge.kept->pair_count, capacity) : 0;
     const uint64_t end = min((unsigned long long)merge.result->pair_count, capacity);
@@ -124,7 +124,7 @@ __global__ void psvk_subtract_count(const uint64_t *count, uint64_t less, uint64
 }
 
 extern "C" cudaError_t psvi_launch_merge_kept(const psvi_kept_merge *merge, int multiprocessors, cudaStream_t stream) {
-    psvk_merge_kept<<<multiprocessors * 4, PAIR_OPS_THREADS, 0, stream>>>(*merge);
+    psvk_merge_kept<<<multiprocessors * 4, PSVI_BLOCK_THREADS, 0, stream>>>(*merge);
     return cudaGetLastError();
 }
 
@@ -142,29 +142,29 @@ extern "C" cudaError_t psvi_launch_put_rules(const psvi_pair_rules *rules, psvi_
 
 extern "C" cudaError_t psvi_launch_exclude_pairs(const psv_pair *pairs, uint64_t count, psvi_bucket *table,
                                                  uint64_t last_bucket, cudaStream_t stream) {
-    psvk_exclude_pairs<<<psvi_block_count(count, PAIR_OPS_THREADS), PAIR_OPS_THREADS, 0, stream>>>(pairs, count, table,
-                                                                                                   last_bucket);
+    psvk_exclude_pairs<<<psvi_block_count(count, PSVI_BLOCK_THREADS), PSVI_BLOCK_THREADS, 0, stream>>>(
+        pairs, count, table, last_bucket);
     return cudaGetLastError();
 }
 
 extern "C" cudaError_t psvi_launch_list_partners(const psv_pair *pairs, uint64_t count, psvi_partners *partners,
                                                  uint64_t boxes, cudaStream_t stream) {
-    psvk_list_partners<<<psvi_block_count(count, PAIR_OPS_THREADS), PAIR_OPS_THREADS, 0, stream>>>(pairs, count,
-                                                                                                   partners, boxes);
+    psvk_list_partners<<<psvi_block_count(count, PSVI_BLOCK_THREADS), PSVI_BLOCK_THREADS, 0, stream>>>(pairs, count,
+                                                                                                       partners, boxes);
     return cudaGetLastError();
 }
 
 extern "C" cudaError_t psvi_launch_narrow_boxes(const psvi_rule_side *side, const double *origin, uint64_t first,
                                                 const psvi_box_view *view, psv_aabb *boxes, cudaStream_t stream) {
     const narrow_origin at = {{origin[0], origin[1], origin[2]}};
-    const uint32_t blocks = psvi_block_count(view->count - first, PAIR_OPS_THREADS);
-    psvk_narrow_boxes<<<blocks, PAIR_OPS_THREADS, 0, stream>>>(*side, at, first, *view, boxes);
+    const uint32_t blocks = psvi_block_count(view->count - first, PSVI_BLOCK_THREADS);
+    psvk_narrow_boxes<<<blocks, PSVI_BLOCK_THREADS, 0, stream>>>(*side, at, first, *view, boxes);
     return cudaGetLastError();
 }
 
 extern "C" cudaError_t psvi_launch_name_pairs(const psvi_name_input *input, int multiprocessors, cudaStream_t stream) {
-    const uint64_t wanted = (input->capacity + PAIR_OPS_THREADS - 1) / PAIR_OPS_THREADS;
+    const uint64_t wanted = (input->capacity + PSVI_BLOCK_THREADS - 1) / PSVI_BLOCK_THREADS;
     const uint64_t most = (uint64_t)multiprocessors * 16;
-    psvk_name_pairs<<<(uint32_t)(wanted < most ? wanted : most), PAIR_OPS_THREADS, 0, stream>>>(*input);
+    psvk_name_pairs<<<(uint32_t)(wanted < most ? wanted : most), PSVI_BLOCK_THREADS, 0, stream>>>(*input);
     return cudaGetLastError();
 }

@@ -102,10 +102,10 @@ __device__ __forceinline__ uint32_t short_key(const uint8_t *states, const psv_t
 }
 
 // One thread an item: reads it, writes 4 or 8 bytes. One atomic a block for each count.
-__global__ void __launch_bounds__(TREE_THREADS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_tree_keys(const psvi_item_view view, const psvi_tree_memory memory, const psvi_tree_keys keys) {
     __shared__ uint32_t states[PSVI_HILBERT_STATE_WORDS];
-    const uint64_t i = (uint64_t)blockIdx.x * TREE_THREADS + threadIdx.x;
+    const uint64_t i = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
     const uint32_t bits = (memory.head->key_bits - keys.world_bits) / 3;
     psvi_item_state state = PSVI_ITEM_OFF;
     if (threadIdx.x < PSVI_HILBERT_STATE_WORDS) states[threadIdx.x] = psvi_hilbert_states[threadIdx.x];
@@ -129,9 +129,9 @@ __global__ void __launch_bounds__(TREE_THREADS)
 }
 
 // First item of each world, by halving; one thread a world and one more.
-__global__ void __launch_bounds__(TREE_THREADS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_tree_worlds(const psvi_tree_memory memory, const psvi_tree_keys keys, uint32_t worlds) {
-    const uint64_t world = (uint64_t)blockIdx.x * TREE_THREADS + threadIdx.x;
+    const uint64_t world = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
     if (world > worlds) return;
     uint32_t low = 0, high = memory.head->item_count;
     while (low < high) {
@@ -148,9 +148,9 @@ __global__ void __launch_bounds__(TREE_THREADS)
 
 // One thread an item: reads it by its number, writes it to its place, 32 or 40 bytes. With `levels` the first thread
 // lays out those of a linear tree.
-__global__ void __launch_bounds__(TREE_THREADS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_tree_items(const psvi_item_view view, const psvi_tree_memory memory, bool refit, bool levels) {
-    const uint64_t place = (uint64_t)blockIdx.x * TREE_THREADS + threadIdx.x;
+    const uint64_t place = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
     const uint32_t items = memory.head->item_count;
     if (place == 0 && levels) psvi_linear_levels(memory.head, items);
     if (place >= items) return;
@@ -171,7 +171,7 @@ __global__ void __launch_bounds__(TREE_THREADS)
 
 // --- nodes ----------------------------------------------------------------------------------------------------------
 
-#define LEAF_WARPS (TREE_LEAF_THREADS / 32)
+#define LEAF_WARPS (PSVI_SEARCH_THREADS / 32)
 #define LEAF_ROW 288 // 256 items and a gap after each eight, so that lanes that read eight each meet different banks
 
 // The box of an item as nodes take it; min > max where it takes no part. By wide loads.
@@ -282,11 +282,11 @@ __device__ __forceinline__ psv_tree_node make_leaf(const float (*boxes)[LEAF_ROW
 
 // The lowest nodes of a linear tree, one thread each; a warp brings the boxes of its 256 items to shared memory first,
 // and is alone with them. Reads an item and writes a node and its box once.
-__global__ void __launch_bounds__(TREE_LEAF_THREADS) psvk_tree_leaves(const psvi_tree_memory memory, bool triangles) {
+__global__ void __launch_bounds__(PSVI_SEARCH_THREADS) psvk_tree_leaves(const psvi_tree_memory memory, bool triangles) {
     __shared__ float all[LEAF_WARPS][6][LEAF_ROW];
     const psv_tree_head &head = *memory.head;
     const uint32_t lane = threadIdx.x & 31, items = head.item_count;
-    const uint32_t place = blockIdx.x * TREE_LEAF_THREADS + threadIdx.x, begin = 8 * (place - lane);
+    const uint32_t place = blockIdx.x * PSVI_SEARCH_THREADS + threadIdx.x, begin = 8 * (place - lane);
     float(*const boxes)[LEAF_ROW] = all[threadIdx.x / 32];
     if (begin >= items) return;
     psv_tree_view view = {};
@@ -322,12 +322,12 @@ __global__ void __launch_bounds__(TREE_LEAF_THREADS) psvk_tree_leaves(const psvi
 // The nodes above, eight lanes each. Reads the boxes of eight nodes and writes a node and its box; from the second of
 // these levels on a node is made by the lanes of the last of its children, which the others' boxes are behind a fence
 // for.
-__global__ void __launch_bounds__(TREE_NODE_THREADS) psvk_tree_nodes(const psvi_tree_memory memory) {
-    __shared__ __align__(16) psv_tree_node made[TREE_NODE_THREADS / 8];
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_tree_nodes(const psvi_tree_memory memory) {
+    __shared__ __align__(16) psv_tree_node made[PSVI_BLOCK_THREADS / 8];
     const psv_tree_head &head = *memory.head;
     const uint32_t lane = threadIdx.x & 7;
     const unsigned mask = 0xffu << (threadIdx.x & 24);
-    uint32_t place = (blockIdx.x * TREE_NODE_THREADS + threadIdx.x) / 8;
+    uint32_t place = (blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x) / 8;
     uint32_t below = (head.item_count + 7) / 8;
     psv_tree_node *const node = &made[threadIdx.x / 8];
     if (place * 8 >= below) return;
@@ -357,32 +357,32 @@ __global__ void __launch_bounds__(TREE_NODE_THREADS) psvk_tree_nodes(const psvi_
 extern "C" cudaError_t psvi_launch_tree_keys(const psvi_item_view *view, const psvi_tree_memory *memory,
                                              psvi_tree_keys keys, bool may_short, cudaStream_t stream) {
     psvk_tree_plan<<<1, 3 * PSVI_TREE_SAMPLES, 0, stream>>>(*view, *memory, keys, may_short);
-    psvk_tree_keys<<<psvi_block_count(view->boxes.count, TREE_THREADS), TREE_THREADS, 0, stream>>>(*view, *memory,
-                                                                                                   keys);
+    psvk_tree_keys<<<psvi_block_count(view->boxes.count, PSVI_BLOCK_THREADS), PSVI_BLOCK_THREADS, 0, stream>>>(
+        *view, *memory, keys);
     return cudaGetLastError();
 }
 
 extern "C" cudaError_t psvi_launch_tree_items(const psvi_item_view *view, const psvi_tree_memory *memory, bool refit,
                                               bool levels, cudaStream_t stream) {
-    psvk_tree_items<<<psvi_block_count(view->boxes.count, TREE_THREADS), TREE_THREADS, 0, stream>>>(*view, *memory,
-                                                                                                    refit, levels);
+    psvk_tree_items<<<psvi_block_count(view->boxes.count, PSVI_BLOCK_THREADS), PSVI_BLOCK_THREADS, 0, stream>>>(
+        *view, *memory, refit, levels);
     return cudaGetLastError();
 }
 
 extern "C" cudaError_t psvi_launch_tree_nodes(const psvi_item_view *view, const psvi_tree_memory *memory,
                                               cudaStream_t stream) {
     const uint64_t leaves = (view->boxes.count + 7) / 8;
-    psvk_tree_leaves<<<psvi_block_count(leaves, TREE_LEAF_THREADS), TREE_LEAF_THREADS, 0, stream>>>(*memory,
-                                                                                                    view->triangles);
+    psvk_tree_leaves<<<psvi_block_count(leaves, PSVI_SEARCH_THREADS), PSVI_SEARCH_THREADS, 0, stream>>>(
+        *memory, view->triangles);
     if (leaves > 1)
-        psvk_tree_nodes<<<psvi_block_count((leaves + 7) / 8 * 8, TREE_NODE_THREADS), TREE_NODE_THREADS, 0, stream>>>(
+        psvk_tree_nodes<<<psvi_block_count((leaves + 7) / 8 * 8, PSVI_BLOCK_THREADS), PSVI_BLOCK_THREADS, 0, stream>>>(
             *memory);
     return cudaGetLastError();
 }
 
 extern "C" cudaError_t psvi_launch_tree_worlds(const psvi_item_view *view, const psvi_tree_memory *memory,
                                                psvi_tree_keys keys, cudaStream_t stream) {
-    psvk_tree_worlds<<<psvi_block_count((uint64_t)view->world_count + 1, TREE_THREADS), TREE_THREADS, 0, stream>>>(
-        *memory, keys, view->world_count);
+    psvk_tree_worlds<<<psvi_block_count((uint64_t)view->world_count + 1, PSVI_BLOCK_THREADS), PSVI_BLOCK_THREADS, 0,
+                       stream>>>(*memory, keys, view->world_count);
     return cudaGetLastError();
 }

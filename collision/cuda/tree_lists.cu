@@ -12,9 +12,9 @@ __device__ __forceinline__ uint64_t query_count(const psvi_tree_query &query) {
 }
 
 template <int KIND, bool WRITE>
-__global__ void __launch_bounds__(TREE_QUERY_THREADS)
+__global__ void __launch_bounds__(PSVI_SEARCH_THREADS)
     psvk_tree_list(const __grid_constant__ psvi_tree_query query, uint32_t *counts) {
-    const uint32_t i = blockIdx.x * TREE_QUERY_THREADS + threadIdx.x;
+    const uint32_t i = blockIdx.x * PSVI_SEARCH_THREADS + threadIdx.x;
     if (i >= query_count(query)) return;
     const uint32_t q = query.order == NULL ? i : query.order[i];
     const uint32_t found = psvi_answer_list(&query, (psvi_query_kind)KIND, q, WRITE);
@@ -85,11 +85,11 @@ extern "C" cudaError_t psvi_launch_offsets(const psvi_tree_query *query, const u
 
 template <int KIND>
 static void launch_list(const psvi_tree_query *query, bool write, uint32_t *counts, cudaStream_t stream) {
-    const uint32_t blocks = psvi_block_count(query->count, TREE_QUERY_THREADS);
+    const uint32_t blocks = psvi_block_count(query->count, PSVI_SEARCH_THREADS);
     if (write)
-        psvk_tree_list<KIND, true><<<blocks, TREE_QUERY_THREADS, 0, stream>>>(*query, counts);
+        psvk_tree_list<KIND, true><<<blocks, PSVI_SEARCH_THREADS, 0, stream>>>(*query, counts);
     else
-        psvk_tree_list<KIND, false><<<blocks, TREE_QUERY_THREADS, 0, stream>>>(*query, counts);
+        psvk_tree_list<KIND, false><<<blocks, PSVI_SEARCH_THREADS, 0, stream>>>(*query, counts);
 }
 
 extern "C" cudaError_t psvi_launch_lists(const psvi_tree_query *query, bool write, uint32_t *counts,

@@ -10,7 +10,7 @@
 #include "tree_kernels.h"
 
 #define WALK_FULL 0xffffffffu
-#define WALK_BOUNDS __launch_bounds__(TREE_QUERY_THREADS, TREE_QUERY_BLOCKS)
+#define WALK_BOUNDS __launch_bounds__(PSVI_SEARCH_THREADS, TREE_QUERY_BLOCKS)
 
 // What a lane looks for, by kind of query: where it begins (false: nothing can be found; `some`: the tree has a root
 // and items of the query's world), which slots of a node matter, what an item means (true: the walk is over), and what
@@ -167,7 +167,7 @@ __device__ __forceinline__ uint32_t groups_there(uint64_t first, uint64_t count)
 // One thread a ray. `all`: also those of groups that go different ways.
 template <int KIND>
 __global__ void WALK_BOUNDS psvk_tree_rays(const __grid_constant__ psvi_tree_query query, bool all) {
-    const uint64_t i = (uint64_t)blockIdx.x * TREE_QUERY_THREADS + threadIdx.x, count = query_count(query);
+    const uint64_t i = (uint64_t)blockIdx.x * PSVI_SEARCH_THREADS + threadIdx.x, count = query_count(query);
     const uint64_t first = i & ~(uint64_t)31;
     if (first >= count || (!all && !group_is_alike(query, first, count)) || i >= count) return;
     psvi_answer(&query, (psvi_query_kind)KIND, query.order == NULL ? (uint32_t)i : query.order[i]);
@@ -178,7 +178,7 @@ __global__ void WALK_BOUNDS psvk_tree_rays(const __grid_constant__ psvi_tree_que
 template <int KIND> __global__ void WALK_BOUNDS psvk_tree_walks(const __grid_constant__ psvi_tree_query query) {
     const uint64_t count = query_count(query);
     const uint32_t lane = threadIdx.x & 31;
-    const uint64_t first = ((uint64_t)blockIdx.x * TREE_QUERY_THREADS + threadIdx.x) / 32 * TREE_WALK_QUERIES;
+    const uint64_t first = ((uint64_t)blockIdx.x * PSVI_SEARCH_THREADS + threadIdx.x) / 32 * TREE_WALK_QUERIES;
     // Groups that are this kernel's; the queries that are left of the lowest.
     uint32_t groups = groups_there(first, count), next = 0;
     if (KIND != PSVI_QUERY_CLOSEST_POINT) groups &= groups_apart(query, first, count);
@@ -244,14 +244,14 @@ template <int KIND> __global__ void WALK_BOUNDS psvk_tree_walks(const __grid_con
 }
 
 template <int KIND> static void launch_walks(const psvi_tree_query *query, cudaStream_t stream) {
-    const uint32_t blocks = psvi_block_count(query->count, TREE_WALK_QUERIES * (TREE_QUERY_THREADS / 32));
-    psvk_tree_walks<KIND><<<blocks, TREE_QUERY_THREADS, 0, stream>>>(*query);
+    const uint32_t blocks = psvi_block_count(query->count, TREE_WALK_QUERIES * (PSVI_SEARCH_THREADS / 32));
+    psvk_tree_walks<KIND><<<blocks, PSVI_SEARCH_THREADS, 0, stream>>>(*query);
 }
 
 template <int KIND> static void launch_rays(const psvi_tree_query *query, cudaStream_t stream) {
     const bool all = query->count < TREE_WALK_FROM;
     psvk_tree_rays<KIND>
-        <<<psvi_block_count(query->count, TREE_QUERY_THREADS), TREE_QUERY_THREADS, 0, stream>>>(*query, all);
+        <<<psvi_block_count(query->count, PSVI_SEARCH_THREADS), PSVI_SEARCH_THREADS, 0, stream>>>(*query, all);
     if (!all) launch_walks<KIND>(query, stream);
 }
 

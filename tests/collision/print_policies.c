@@ -13,18 +13,18 @@ static void print_rows_policy(uint32_t code) {
     printf("rows, %u.%u: a multiprocessor holds %u threads, a block has %u KB\n", code / 10, code % 10, policy.threads,
            policy.shared_kb);
     printf("  %-22s %7s %6s %7s\n", "kernel", "threads", "items", "blocks");
-    print_rows_kernel("keys", ROWS_KEY_THREADS, ROWS_KEY_ITEMS, policy.threads / ROWS_KEY_THREADS);
-    print_rows_kernel("counted scatter", ROWS_SCATTER_THREADS, 1, policy.scatter_blocks);
-    print_rows_kernel("bins split", ROWS_BIN_THREADS, ROWS_BIN_ITEMS, 1);
+    print_rows_kernel("keys", PSVI_BLOCK_THREADS, ROWS_ITEMS, policy.threads / PSVI_BLOCK_THREADS);
+    print_rows_kernel("counted scatter", PSVI_BLOCK_THREADS, 1, policy.scatter_blocks);
+    print_rows_kernel("bins split", ROWS_WHOLE_THREADS, ROWS_BIN_ITEMS, 1);
     print_rows_kernel("bins order", ROWS_ORDER_BIN_THREADS, ROWS_BIN_ROOM / ROWS_ORDER_BIN_THREADS,
                       policy.order_bin_blocks);
-    print_rows_kernel("segments split", ROWS_SPLIT_THREADS, ROWS_SPLIT_ITEMS, policy.split_blocks);
-    print_rows_kernel("segments order", ROWS_ORDER_THREADS, ROWS_ORDER_ITEMS, 1);
-    print_rows_kernel("fused", ROWS_FUSED_THREADS, ROWS_FUSED_ITEMS, 1);
+    print_rows_kernel("segments split", ROWS_SPLIT_THREADS, ROWS_ITEMS, policy.split_blocks);
+    print_rows_kernel("segments order", ROWS_WHOLE_THREADS, ROWS_ORDER_ITEMS, 1);
+    print_rows_kernel("fused", ROWS_FUSED_THREADS, ROWS_ITEMS, 1);
     print_rows_kernel("exact sweep", ROWS_SWEEP_THREADS, 1, ROWS_SWEEP_BLOCKS);
-    print_rows_kernel("uniform sweep", ROWS_UNIFORM_THREADS, 1, policy.uniform_blocks);
-    print_rows_kernel("near sweep", ROWS_SEGMENTS_SWEEP_THREADS, 1, policy.near_blocks);
-    print_rows_kernel("near sweep, second", ROWS_SEGMENTS_SWEEP_THREADS, 1, policy.left_blocks);
+    print_rows_kernel("uniform sweep", ROWS_SWEEP_THREADS, 1, policy.uniform_blocks);
+    print_rows_kernel("near sweep", ROWS_SWEEP_THREADS, 1, policy.near_blocks);
+    print_rows_kernel("near sweep, second", ROWS_SWEEP_THREADS, 1, policy.left_blocks);
 }
 
 int main(void) {

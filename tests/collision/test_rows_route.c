@@ -249,7 +249,7 @@ static void test_policies(void **state) {
         assert_int_equal(policy.threads, expected[i][2]);
         assert_int_equal(policy.shared_kb, expected[i][3]);
         // Where a multiprocessor holds 2,048 threads, kernels that are bound by latency fill it.
-        assert_int_equal(policy.scatter_blocks * ROWS_SCATTER_THREADS == 2048, policy.threads == 2048);
+        assert_int_equal(policy.scatter_blocks * PSVI_BLOCK_THREADS == 2048, policy.threads == 2048);
         assert_int_equal(policy.order_bin_blocks * ROWS_ORDER_BIN_THREADS == 2048, policy.threads == 2048);
         assert_int_equal(policy.uniform_blocks, policy.threads == 1024 ? 4 : 5);
     }

@@ -7,7 +7,7 @@
 #include "../launch_cuda.h"
 #include "rows_kernels.h"
 
-#define ROWS_SCAN_TILE (ROWS_SCAN_THREADS * ROWS_SCAN_ITEMS)
+#define ROWS_SCAN_TILE (PSVI_BLOCK_THREADS * ROWS_SCAN_ITEMS)
 
 // Routes that are left out for some frames after one that they did not suit.
 enum { PAUSING_WORLDS, PAUSING_BINS, PAUSING_FUSED, PAUSING };
@@ -380,7 +380,7 @@ static bool pauses(rows_state *state, uint32_t which) {
     rows_pause *const pause = &state->pauses[which];
     const uint32_t failures = state->told[which];
     if (failures != pause->seen) {
-        psvi_backoff_failed(&pause->backoff, ROWS_ROUTE_PAUSE, ROWS_ROUTE_PAUSE_MOST);
+        psvi_backoff_failed(&pause->backoff, ROWS_ROUTE_PAUSE, 16 * ROWS_ROUTE_PAUSE);
         pause->seen = failures;
         pause->served = 0;
         ++state->pauses_begun;

@@ -37,7 +37,7 @@ static __device__ __noinline__ void plan_ahead(const psvi_find_input &input, con
         plan.bound.over |= rows_begins_over(over, shared->planning.scene, &watch);
         watch.last = shared->planning.scene;
         *tables.watch = watch;
-        plan.boxes_per_warp = candidates < ROWS_BUSY_CANDIDATES * plan.slots ? 32 : 4;
+        plan.boxes_per_warp = candidates < ROWS_LONG_RANGE * plan.slots ? 32 : 4;
         state->made_for[next] = input.between ? 2 : 1;
         state->crowd[next] = max(2 * min(crowd, 1u << 30), ROWS_FUSED_CROWD);
     }
@@ -346,7 +346,7 @@ template <bool LOCAL>
 __device__ __forceinline__ uint32_t longest_of(const psvi_rows_seen &seen, const psvi_rows_plan &plan) {
     if (threadIdx.x >= 2 * (ROWS_LEVELS + 1)) return 0;
     if (!LOCAL) return __ldcg(&seen.longest[threadIdx.x]);
-    return __float_as_uint(__fmul_ru(plan.level[threadIdx.x % (ROWS_LEVELS + 1)].limit, ROWS_LONG_AXIS * 1.00001f));
+    return __float_as_uint(__fmul_ru(plan.level[threadIdx.x % (ROWS_LEVELS + 1)].limit, 1.00001f));
 }
 
 // In profiles the first block tells what keys and sort took, the block that plans when they began; what is left of the
@@ -579,7 +579,7 @@ typedef void fused_kernel(const psvi_find_input, const fused_tables);
 
 static fused_kernel *const kernels[] = {psvk_rows_fused<true, 8, 1>, psvk_rows_fused<true, 4, 1>,
                                         psvk_rows_fused<false, 2, 1>, psvk_rows_fused<false, 1, 1>,
-                                        psvk_rows_fused<false, 1, ROWS_FUSED_ITEMS>};
+                                        psvk_rows_fused<false, 1, ROWS_ITEMS>};
 
 // Few boxes get several lanes each, as many as there are; `workers` blocks have THREADS lanes each.
 static fused_kernel *choose_kernel(uint64_t boxes, uint32_t workers, bool local) {
@@ -588,7 +588,7 @@ static fused_kernel *choose_kernel(uint64_t boxes, uint32_t workers, bool local)
     return kernels[2 * boxes <= lanes ? 2 : boxes <= lanes ? 3 : 4];
 }
 
-static_assert(sizeof(fused_shared) + 2 * (ROWS_FUSED_CELLS + 16) <= ROWS_FUSED_BYTES,
+static_assert(sizeof(fused_shared) + 2 * ((2 * ROWS_FUSED_LOCAL) + 16) <= ROWS_FUSED_BYTES,
               "as psvi_rows_fused_blocks has it");
 
 extern "C" cudaError_t psvi_prepare_rows_fused(void) {
@@ -604,7 +604,7 @@ extern "C" cudaError_t psvi_launch_rows_fused(const psvi_find_input *input, cons
     const uint32_t workers = memory->fused_blocks - 1;
     const bool local = psvi_rows_fused_is_local(memory, psvi_most_boxes(input));
     fused_kernel *const kernel = choose_kernel(psvi_most_boxes(input), workers, local);
-    const uint32_t room = 1u << memory->key_bits, most = local ? ROWS_FUSED_CELLS : workers * (4 * THREADS - 8);
+    const uint32_t room = 1u << memory->key_bits, most = local ? (2 * ROWS_FUSED_LOCAL) : workers * (4 * THREADS - 8);
     fused_tables tables = {memory->fused,
                            memory->counted.cell_counts,
                            memory->starts,

@@ -49,9 +49,9 @@ uint32_t psvi_rows_bin_tile(int shared_bytes, uint32_t most_bins) {
     const uint64_t before = ROWS_BIN_FIXED_BYTES + 8 * (uint64_t)most_bins;
     if (most_bins == 0 || shared_bytes < 0 || (uint64_t)shared_bytes < before) return 0;
     const uint64_t boxes = ((uint64_t)shared_bytes - before) / ROWS_BIN_BOX_BYTES,
-                   most = ROWS_BIN_THREADS * ROWS_BIN_ITEMS;
+                   most = ROWS_WHOLE_THREADS * ROWS_BIN_ITEMS;
     const uint32_t tile = (uint32_t)(boxes < most ? boxes : most) / 32 * 32;
-    return tile < 2 * ROWS_BIN_THREADS ? 0 : tile;
+    return tile < 2 * ROWS_WHOLE_THREADS ? 0 : tile;
 }
 
 uint32_t psvi_rows_fused_blocks(const psvi_rows_facts *facts) {
@@ -63,7 +63,7 @@ static psvi_rows_veto device_veto(const psvi_rows_facts *facts, uint32_t needs) 
     if (needs & PSVI_ROWS_NEEDS_COOPERATIVE) {
         // One block plans; the others have their boxes in registers.
         const uint32_t blocks = psvi_rows_fused_blocks(facts);
-        const uint64_t most = blocks == 0 ? 0 : (uint64_t)(blocks - 1) * ROWS_FUSED_THREADS * ROWS_FUSED_ITEMS;
+        const uint64_t most = blocks == 0 ? 0 : (uint64_t)(blocks - 1) * ROWS_FUSED_THREADS * ROWS_ITEMS;
         if (facts->boxes > most) return PSVI_ROWS_VETO_DEVICE;
     }
     if (needs & PSVI_ROWS_NEEDS_TILE) {

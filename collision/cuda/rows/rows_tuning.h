@@ -1,10 +1,11 @@
-// Tuning constants of `rows` on CUDA. What differs by architecture is in rows_policy.h.
+// Tuning constants of `rows` on CUDA. What differs by architecture is in rows_policy.h, what follows from formats in
+// rows_format.h, threads of most kernels (PSVI_BLOCK_THREADS) in ../broad_phase_tuning.h.
 #ifndef PAIRSIEVE_COLLISION_ROWS_TUNING_H
 #define PAIRSIEVE_COLLISION_ROWS_TUNING_H
 
-#define ROWS_TINY 1e-20f       // a scene within this far of the origin is scaled up
-#define ROWS_TINY_UP 0x1p100f  // by so much
-#define ROWS_LARGEST 1e37f     // extents beyond are those of huge boxes
+#include "../broad_phase_tuning.h"
+#include "rows_format.h"
+
 #define ROWS_LEVELS 12         // size levels, the one for huge boxes not counted
 #define ROWS_UPPER_LEVELS 2    // of these, above the largest sampled box
 #define ROWS_LEVEL_RATIO 2.5f  // ratio of the extents of two levels
@@ -12,10 +13,9 @@
 #define ROWS_LEVEL_COST 12     // what a level costs every box, in candidates
 #define ROWS_TRY_CANDIDATES 48 // of a box, at most, that a wider ratio may bring, as far as the sampled boxes tell
 #define ROWS_TRY_PARTNERS 128  // other sampled boxes that each of them is compared with to tell that
-#define ROWS_TRY_AGAIN 256     // frames after which it is tried again
 #define ROWS_DOUBTS 4          // pairs in doubt of a box, at most, before the sweeps over rounded boxes are left out
 #define ROWS_PAUSE_LEAST 8     // frames that a sweep over rounded boxes, or the bins, are left out for at first,
-#define ROWS_PAUSE_MOST 256    // and at most; see psvi_backoff
+#define ROWS_PAUSE_MOST 256    // and at most (psvi_backoff); a ratio is tried again after as many
 // One level for nearly all boxes, and a few larger ones that look down into it: how its limit is chosen. What boxes
 // cost then, in instructions of a lane, about.
 #define ROWS_DOWN_BINS 64             // of sampled extents, four an octave
@@ -32,63 +32,46 @@
 #ifndef ROWS_DOWN_MOST
 #define ROWS_DOWN_MOST 2800.0f // a box on average; at more, levels of all sizes are made
 #endif
-#define ROWS_DOWN_PART_ROWS 128 // rows of a part of a larger box, about,
-#define ROWS_DOWN_FEW_ROWS 8    // and where there are few of them,
-#define ROWS_DOWN_FEW 4096      // which is so many parts at most
-#define ROWS_DOWN_MOST_PARTS 8192
-// Levels for thin boxes by their shape: where that costs so much less, by the same measure.
-#define ROWS_SHAPE_LEAST 1400.0f // of a box with a level for all shapes, below which they are not looked at
-#define ROWS_SHAPE_GAIN 0.5f     // part of that, at most, for three levels
-#define ROWS_SHAPE_LOOK 600.0f   // a look at a level
-#define ROWS_SHAPE_ROWS 3.0f     // rows that the others' boxes cover, at most, on average
-#define ROWS_LONG_AXIS 1.0f      // extents on x count this much less: x is swept, not divided into rows
-#define ROWS_LIMIT_PAD 1.0625f   // sampled extent to level limit, so that boxes a little larger stay in the level
-#define ROWS_SAMPLES 1024        // boxes that the plan is made from; one block
-#define ROWS_KEY_THREADS 256
+// A larger box is cut into parts, of which there are 2 * ROWS_DOWN_FEW at most.
+#define ROWS_DOWN_FEW_ROWS 8 // rows of a part where there are few parts, else 16 times as many,
+#define ROWS_DOWN_FEW 4096   // which is so many parts at most
+// Levels for thin boxes by their shape: where that costs so much less, by the same measure. They are looked at where a
+// level for all shapes costs a box 2 * ROWS_DOWN_BOX.
+#define ROWS_SHAPE_GAIN 0.5f   // part of that, at most, for three levels
+#define ROWS_SHAPE_LOOK 600.0f // a look at a level
+#define ROWS_SHAPE_ROWS 3.0f   // rows that the others' boxes cover, at most, on average
+#define ROWS_LIMIT_PAD 1.0625f // sampled extent to level limit, so that boxes a little larger stay in the level
+#define ROWS_SAMPLES 1024      // boxes that the plan is made from; one block
 // Boxes in order of world are not sorted: in frames of so many boxes at least, with at most so many of each world.
 #define ROWS_WORLDS_LEAST (1u << 15)
 #define ROWS_WORLDS_MOST 256u
-#define ROWS_WORLDS_THREADS 256
-#define ROWS_WORLDS_BLOCKS 4 // resident on a multiprocessor
-#define ROWS_KEY_ITEMS 2
-#define ROWS_GATHER_THREADS 256
-#define ROWS_GATHER_SPAN 2048        // cells that a block fills through shared memory
+#define ROWS_WORLDS_BLOCKS 4         // resident on a multiprocessor
+#define ROWS_ITEMS 2                 // boxes of a thread that makes keys or entries
 #define ROWS_COUNTED_MOST (1u << 21) // boxes up to which counting beats segments: its table stays in the cache
-#define ROWS_SCAN_THREADS 256
-#define ROWS_SCAN_ITEMS 16 // cells of a thread
-#define ROWS_SCATTER_THREADS 256
-#define ROWS_SWEEP_THREADS 256
-#define ROWS_SWEEP_BLOCKS 3     // resident on a multiprocessor
-#define ROWS_TOGETHER_RANGE 512 // candidates of a range from which on a block's warps stay together
+#define ROWS_SCAN_ITEMS 16           // cells of a thread
+#define ROWS_SWEEP_THREADS 256       // of all sweeps but the fused one
+#define ROWS_SWEEP_BLOCKS 3          // resident on a multiprocessor
+#define ROWS_TOGETHER_RANGE 512      // candidates of a range from which on a block's warps stay together
 // A warp of the exact sweep takes 32 boxes. With long ranges it takes fewer, so that more warps hide each other's
 // waits.
 #define ROWS_FEW_BOXES (1u << 19) // only in frames of at most so many boxes
 #define ROWS_LEAST_A_WARP 4       // boxes of a warp, at least
-#define ROWS_BUSY_CANDIDATES 32   // candidates of a box in the frame before, at least
-#define ROWS_HITS 6      // partners that a lane notes before the warp hands them over; 32 times this fit a pair buffer
-#define ROWS_INTERVALS 5 // runs of cells that a box looks up at once: those of one level without wrapping
-#define ROWS_LONG_RANGE 32 // candidates from which on a warp sweeps a range together
+#define ROWS_HITS 6 // partners that a lane notes before the warp hands them over; 32 times this fit a pair buffer
+#define ROWS_LONG_RANGE 32 // candidates from which on a warp sweeps together; as many a box: a busy frame
 #define ROWS_X_CELLS 4.0f  // finest x cell: level limit over this
 
 #define ROWS_FUSED_MOST (1u << 18) // boxes that the fused kernel takes, if its threads suffice
-#define ROWS_FUSED_LOCAL 24000     // boxes up to which every block scans all cells itself,
-#define ROWS_FUSED_CELLS 48000     // at most this many; a place has 16 bits
+#define ROWS_FUSED_LOCAL 24000     // boxes up to which every block scans all cells itself, at most twice as many
 #define ROWS_FUSED_CELLS_A_BOX 1.5f
 #define ROWS_FUSED_THREADS 768
 #define ROWS_FUSED_TOLD 60000   // boxes from which on frames with many candidates are told to the host,
 #define ROWS_FUSED_MANY 20      // more of a box than it has pairs: looking down and by shape they are fewer,
 #define ROWS_FUSED_PAIRS 5      // but not in scenes of more pairs a box, such as meshes
-#define ROWS_FUSED_ITEMS 2      // boxes of a thread
 #define ROWS_FUSED_BLOCKS 256   // at most
-#define ROWS_FUSED_BARRIERS 5   // of a frame
 #define ROWS_FUSED_BYTES 212992 // shared memory of a block: its own and the local table
 #define ROWS_FUSED_CROWD 512    // boxes in a cell from which on an old plan is doubted
 
 // `rows` for uniform scenes: boxes of one level, hardly any of them crowded or at the edge.
-#define ROWS_UNIFORM_BITS 24 // of the key, at most
-#define ROWS_UNIFORM_SLOT_BITS 27
-#define ROWS_UNIFORM_ROOM (1u << ROWS_UNIFORM_SLOT_BITS) // boxes, at most
-#define ROWS_UNIFORM_THREADS 256
 #define ROWS_UNIFORM_HITS 96            // candidates of a warp that are looked at side by side
 #define ROWS_UNIFORM_TICKETS (1u << 22) // boxes, above which warps take chunks as they come to them
 #define ROWS_UNIFORM_MANY_LARGER 256    // larger boxes, at least, whose sweep takes long
@@ -99,7 +82,6 @@
 
 // What a sweep may cost before the frame goes by the tree (rows_bound.cuh), in tests of a lane: about half of what the
 // tree takes, 0.05 ms and 0.25 ms for a million boxes. A tree of boxes around long thin ones takes several times that.
-#define ROWS_TREE_MOST (UINT64_C(1) << 30) // boxes of a finder that has a tree, at most
 #define ROWS_BOUND_FRAME (UINT64_C(8) << 20)
 #define ROWS_BOUND_BOX 96             // for each box,
 #define ROWS_BOUND_SHAPED 8           // and so many times all of this where levels go by shape;
@@ -110,8 +92,7 @@
 #define ROWS_BOUND_WARP_BOXES 32      // and one more for so many boxes
 #define ROWS_BOUND_LOOK 128           // a look costs as much besides,
 #define ROWS_BOUND_LARGER 4           // and a test of a larger box so many times one
-#define ROWS_BOUND_RUN 1024           // places of one run in the uniform sweep, at most,
-#define ROWS_BOUND_RUN_BOXES 1024     // and one more for so many boxes
+#define ROWS_BOUND_RUN 1024           // places of one run in the uniform sweep, at most, and one more for so many boxes
 #define ROWS_BOUND_AGAIN 512          // frames of a scene by the tree until a sweep is tried again
 #define ROWS_BOUND_SEGMENT (1u << 16) // boxes of a segment, at most
 // A new scene's sweep is not begun where the plan's samples foresee so many times the tests that it may take.
@@ -124,9 +105,9 @@
 #ifndef ROWS_BIN_LEAST
 #define ROWS_BIN_LEAST (1u << 17) // boxes, above which a finder has bins
 #endif
-#define ROWS_BIN_THREADS 1024
-#define ROWS_BIN_ITEMS 8   // boxes of a thread at a time, at most
-#define ROWS_BIN_ROOM 2560 // boxes of a bin, at most
+#define ROWS_WHOLE_THREADS 1024 // of a block that has a multiprocessor for itself
+#define ROWS_BIN_ITEMS 8        // boxes of a thread at a time, at most
+#define ROWS_BIN_ROOM 2560      // boxes of a bin, at most
 // The same on average over all cells: those at the edge are empty, others have 1.3 times that or, in a flat scene, 1.5
 // times; then there are more bins.
 #define ROWS_BIN_BOXES 1900
@@ -139,30 +120,21 @@
 #define ROWS_BIN_CODE 80    // oldest code that they are taken with
 #define ROWS_BIN_ROUND 1056 // bins that are ordered at a time, at most
 #define ROWS_ORDER_BIN_THREADS 512
-#define ROWS_BIN_FIXED_BYTES 2560 // shared memory of a block, but for what follows: two words a bin, and for a box
-#define ROWS_BIN_BOX_BYTES 26
 #ifndef ROWS_ROUTE_PAUSE
-#define ROWS_ROUTE_PAUSE 64 // frames that the host leaves out a route for at first, when it did not suit one,
+#define ROWS_ROUTE_PAUSE 64 // frames that the host leaves out a route for at first, at most 16 times as many
 #endif
-#define ROWS_ROUTE_PAUSE_MOST 1024 // and at most
-#define ROWS_SCENE_LIKE 1.3f       // scenes are alike if their measures differ by no larger a factor; others end pauses
+#define ROWS_SCENE_LIKE 1.3f // scenes are alike if their measures differ by no larger a factor; others end pauses
 
 // `rows` for many boxes.
-#define ROWS_ROW_FIT 0.998f       // level limit over a row; below 1 no rounding adds a third row
-#define ROWS_ROUNDED_LIMIT 100.0f // level limit in rounded coordinates; twice that and their errors stay below 256
-#define ROWS_ROUNDED_MOST 8e6f    // coordinates beyond are clamped; integers up to here are exact
 #define ROWS_CELLS_A_BOX 2        // of the plan, where the keys have room for them
 #define ROWS_SEGMENT_CELL_BITS 12 // cells of a segment, at most
 #define ROWS_SEGMENT_BOXES 3072   // boxes, if they lie evenly, at most
 #define ROWS_SPLIT_THREADS 768
-#define ROWS_SPLIT_ITEMS 2          // boxes of a thread
 #define ROWS_TOGETHER_ITEMS 5       // the same where a block takes their places together,
 #define ROWS_TOGETHER_SEGMENTS 4096 // in at most so many segments
 #define ROWS_PLACE_STRIDE 8         // words; in more segments their counters do not share a sector
-#define ROWS_ORDER_THREADS 1024
-#define ROWS_ORDER_ITEMS 6 // records of a thread on chip, at most
-#define ROWS_SEGMENTS_SWEEP_THREADS 256
-#define ROWS_NEAR_NOTES 8 // partners that a lane can note before the warp tests them exactly
-#define ROWS_NEAR_TURNS 2 // of two candidates between two looks at how many are noted
+#define ROWS_ORDER_ITEMS 6          // records of a thread on chip, at most
+#define ROWS_NEAR_NOTES 8           // partners that a lane can note before the warp tests them exactly
+#define ROWS_NEAR_TURNS 2           // of two candidates between two looks at how many are noted
 
 #endif

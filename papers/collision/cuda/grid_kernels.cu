@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(3 * GRID_SAMPLES) psvk_grid_plan(const psvi_fi
 
 // Exclusive sum over the block; *total gets the sum of all. Two barriers.
 __device__ __forceinline__ uint32_t grid_scan(uint32_t own, uint32_t *total) {
-    __shared__ uint32_t sums[GRID_THREADS / 32];
+    __shared__ uint32_t sums[PSVI_BLOCK_THREADS / 32];
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     uint32_t sum = own;
     for (uint32_t step = 1; step < 32; step *= 2) {
@@ -87,7 +87,7 @@ __device__ __forceinline__ uint32_t grid_scan(uint32_t own, uint32_t *total) {
     if (lane == 31) sums[warp] = sum;
     __syncthreads();
     uint32_t before = 0, all = 0;
-    for (uint32_t w = 0; w < GRID_THREADS / 32; ++w) {
+    for (uint32_t w = 0; w < PSVI_BLOCK_THREADS / 32; ++w) {
         before += w < warp ? sums[w] : 0;
         all += sums[w];
     }
@@ -98,12 +98,12 @@ __device__ __forceinline__ uint32_t grid_scan(uint32_t own, uint32_t *total) {
 
 // Entries of all boxes, in no particular order. One thread a slot: one to eight entries, one atomic a block. Reads 24
 // bytes a slot, writes 8 per entry.
-__global__ void __launch_bounds__(GRID_THREADS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_grid_entries(const psvi_find_input input, const psvi_grid_memory memory) {
     __shared__ unsigned long long base;
     const psvi_grid_plan &plan = *memory.plan;
     const psvd_counts counts = psvd_read_counts(input);
-    const uint64_t slot = (uint64_t)blockIdx.x * GRID_THREADS + threadIdx.x;
+    const uint64_t slot = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
     psvd_state state = PSVD_BOX_OFF;
     psvd_box box;
     uint32_t tag, entries = 0;
@@ -186,14 +186,14 @@ __device__ __forceinline__ void grid_test(const grid_job &job, Stage &stage, con
 // The pairs of the cells. One thread an entry for its first GRID_OWN_STEPS successors in the cell; what is left of a
 // full cell is gone through by the whole warp, entry after entry. Boxes come through the caches.
 template <bool ASKS>
-__global__ void __launch_bounds__(GRID_THREADS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_grid_cells(const psvi_find_input input, const psvi_grid_memory memory) {
     const uint64_t entries = memory.plan->entries;
-    if ((uint64_t)blockIdx.x * GRID_THREADS >= entries) return;
-    __shared__ psvd_pair_stage<GRID_THREADS / 32> stage;
+    if ((uint64_t)blockIdx.x * PSVI_BLOCK_THREADS >= entries) return;
+    __shared__ psvd_pair_stage<PSVI_BLOCK_THREADS / 32> stage;
     grid_job job = {input, psvd_read_counts(input), {}, *memory.plan};
     job.sink = psvd_make_sink(input, job.counts);
-    const uint64_t place = (uint64_t)blockIdx.x * GRID_THREADS + threadIdx.x;
+    const uint64_t place = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
     stage.begin();
     __syncthreads();
     bool active = place + 1 < entries && memory.keys[place] == memory.keys[place + 1];
@@ -233,16 +233,16 @@ __global__ void __launch_bounds__(GRID_THREADS)
 // Boxes larger than a cell against all boxes: one thread a slot goes over the list of large boxes, which the block
 // loads to shared memory 128 at a time. Two large boxes are tested by the one with the smaller slot.
 template <bool ASKS>
-__global__ void __launch_bounds__(GRID_THREADS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_grid_large(const psvi_find_input input, const psvi_grid_memory memory) {
     const uint64_t large = memory.plan->large;
     if (large == 0) return;
-    __shared__ psvd_pair_stage<GRID_THREADS / 32> stage;
+    __shared__ psvd_pair_stage<PSVI_BLOCK_THREADS / 32> stage;
     __shared__ psvd_box boxes[GRID_LARGE_TILE];
     __shared__ uint32_t slots[GRID_LARGE_TILE], tags[GRID_LARGE_TILE];
     grid_job job = {input, psvd_read_counts(input), {}, *memory.plan};
     job.sink = psvd_make_sink(input, job.counts);
-    const uint64_t slot = (uint64_t)blockIdx.x * GRID_THREADS + threadIdx.x;
+    const uint64_t slot = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
     stage.begin();
     psvd_box own;
     uint32_t tag = 0, tested = 0;
@@ -273,8 +273,8 @@ __global__ void __launch_bounds__(GRID_THREADS)
 extern "C" cudaError_t psvi_launch_grid_keys(const psvi_find_input *input, const psvi_grid_memory *memory,
                                              cudaStream_t stream) {
     psvk_grid_plan<<<1, 3 * GRID_SAMPLES, 0, stream>>>(*input, memory->plan);
-    psvk_grid_entries<<<psvi_block_count(psvi_most_boxes(input), GRID_THREADS), GRID_THREADS, 0, stream>>>(*input,
-                                                                                                           *memory);
+    psvk_grid_entries<<<psvi_block_count(psvi_most_boxes(input), PSVI_BLOCK_THREADS), PSVI_BLOCK_THREADS, 0, stream>>>(
+        *input, *memory);
     return cudaGetLastError();
 }
 
@@ -284,7 +284,8 @@ extern "C" cudaError_t psvi_launch_grid_cells(const psvi_find_input *input, cons
     const bool asks = !psvd_overlap_decides(*input);
     auto cells = asks ? psvk_grid_cells<true> : psvk_grid_cells<false>;
     auto large = asks ? psvk_grid_large<true> : psvk_grid_large<false>;
-    cells<<<psvi_block_count(boxes * PSVI_GRID_CELLS, GRID_THREADS), GRID_THREADS, 0, stream>>>(*input, *memory);
-    large<<<psvi_block_count(boxes, GRID_THREADS), GRID_THREADS, 0, stream>>>(*input, *memory);
+    cells<<<psvi_block_count(boxes * PSVI_GRID_CELLS, PSVI_BLOCK_THREADS), PSVI_BLOCK_THREADS, 0, stream>>>(*input,
+                                                                                                            *memory);
+    large<<<psvi_block_count(boxes, PSVI_BLOCK_THREADS), PSVI_BLOCK_THREADS, 0, stream>>>(*input, *memory);
     return cudaGetLastError();
 }

@@ -21,12 +21,12 @@ __device__ __forceinline__ uint32_t *sap3_list(const psvi_sap3_memory &memory, u
 }
 
 // The list of all boxes that take part, in slot order within a block and blocks as they come. One atomic a block.
-__global__ void __launch_bounds__(SAP3_THREADS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_sap3_begin(const psvi_find_input input, const psvi_sap3_memory memory) {
-    __shared__ uint32_t warp_counts[SAP3_THREADS / 32];
+    __shared__ uint32_t warp_counts[PSVI_BLOCK_THREADS / 32];
     __shared__ unsigned long long base;
     const psvd_counts counts = psvd_read_counts(input);
-    const uint64_t slot = (uint64_t)blockIdx.x * SAP3_THREADS + threadIdx.x;
+    const uint64_t slot = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
     psvd_state state = PSVD_BOX_OFF;
     psvd_box box;
     uint32_t tag;
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(SAP3_THREADS)
     __syncthreads();
     if (threadIdx.x == 0) {
         uint32_t total = 0;
-        for (uint32_t w = 0; w < SAP3_THREADS / 32; ++w) {
+        for (uint32_t w = 0; w < PSVI_BLOCK_THREADS / 32; ++w) {
             const uint32_t own = warp_counts[w];
             warp_counts[w] = total;
             total += own;
@@ -60,9 +60,9 @@ __global__ void psvk_sap3_count(const psvi_find_input input, psvi_sap3_plan *pla
 
 // Two keys a box. Adding 0 makes -0 to +0, so that ends that touch are equal; the stable sort then leaves minimums
 // before maximums, because they come first: touching counts. Reads 28 bytes a box, writes 8.
-__global__ void __launch_bounds__(SAP3_THREADS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_sap3_keys(const psvi_find_input input, const psvi_sap3_memory memory, uint32_t list, int axis) {
-    const uint64_t i = (uint64_t)blockIdx.x * SAP3_THREADS + threadIdx.x;
+    const uint64_t i = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
     const uint64_t boxes = memory.plan->boxes;
     if (i >= boxes) return;
     const psvd_counts counts = psvd_read_counts(input);
@@ -77,15 +77,15 @@ __global__ void __launch_bounds__(SAP3_THREADS)
 
 // 1 for every sorted endpoint that is a minimum, 0 for maximums and behind the last one (one entry more than there is
 // room for endpoints, so that the scan ends with the sum).
-__global__ void __launch_bounds__(SAP3_THREADS) psvk_sap3_flags(const psvi_sap3_memory memory) {
-    const uint64_t p = (uint64_t)blockIdx.x * SAP3_THREADS + threadIdx.x;
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_sap3_flags(const psvi_sap3_memory memory) {
+    const uint64_t p = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
     if (p > 2 * memory.room) return;
     memory.minimums[p] = p < memory.plan->endpoints && memory.endpoints[p] < memory.plan->boxes;
 }
 
 // Where the ends of each box of the list are.
-__global__ void __launch_bounds__(SAP3_THREADS) psvk_sap3_places(const psvi_sap3_memory memory) {
-    const uint64_t p = (uint64_t)blockIdx.x * SAP3_THREADS + threadIdx.x;
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_sap3_places(const psvi_sap3_memory memory) {
+    const uint64_t p = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
     if (p >= memory.plan->endpoints) return;
     const uint64_t boxes = memory.plan->boxes;
     const uint32_t endpoint = memory.endpoints[p];
@@ -97,8 +97,8 @@ __global__ void __launch_bounds__(SAP3_THREADS) psvk_sap3_places(const psvi_sap3
 
 // 1 for every box that another one overlaps on this axis: something lies between its ends, or something is open where
 // it begins.
-__global__ void __launch_bounds__(SAP3_THREADS) psvk_sap3_mark(const psvi_sap3_memory memory) {
-    const uint64_t i = (uint64_t)blockIdx.x * SAP3_THREADS + threadIdx.x;
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_sap3_mark(const psvi_sap3_memory memory) {
+    const uint64_t i = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
     if (i > memory.room) return;
     uint32_t keep = 0;
     if (i < memory.plan->boxes) {
@@ -109,8 +109,8 @@ __global__ void __launch_bounds__(SAP3_THREADS) psvk_sap3_mark(const psvi_sap3_m
     memory.keep[i] = keep;
 }
 
-__global__ void __launch_bounds__(SAP3_THREADS) psvk_sap3_compact(const psvi_sap3_memory memory, uint32_t list) {
-    const uint64_t i = (uint64_t)blockIdx.x * SAP3_THREADS + threadIdx.x;
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_sap3_compact(const psvi_sap3_memory memory, uint32_t list) {
+    const uint64_t i = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
     if (i >= memory.plan->boxes) return;
     const uint32_t place = memory.keep[i];
     if (memory.keep[i + 1] != place) sap3_list(memory, 1 - list)[place] = sap3_list(memory, list)[i];
@@ -122,9 +122,9 @@ __global__ void psvk_sap3_shrink(const psvi_sap3_memory memory) {
 }
 
 // Boxes in the order of their minimums on z, z first in the record, and the end of each one's range.
-__global__ void __launch_bounds__(SAP3_THREADS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_sap3_gather(const psvi_find_input input, const psvi_sap3_memory memory, uint32_t list, float4 *second) {
-    const uint64_t i = (uint64_t)blockIdx.x * SAP3_THREADS + threadIdx.x;
+    const uint64_t i = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
     if (i >= memory.plan->boxes) return;
     const psvd_counts counts = psvd_read_counts(input);
     const uint32_t slot = sap3_list(memory, list)[i], place = memory.minimums[memory.first[i]];
@@ -162,17 +162,17 @@ __device__ __forceinline__ float4 shuffle4(const float4 &value, int lane) {
                        __shfl_sync(PSVD_FULL, value.z, lane), __shfl_sync(PSVD_FULL, value.w, lane));
 }
 
-// The pairs. One thread a box for its first SAP3_OWN_STEPS partners on z; what is left of a long range is gone through
+// The pairs. One thread a box for its first SWEEP_OWN_STEPS partners on z; what is left of a long range is gone through
 // by the whole warp, box after box. Reads 16 bytes a partner, neighbours from the cache.
 template <bool ASKS>
-__global__ void __launch_bounds__(SAP3_THREADS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_sap3_pairs(const psvi_find_input input, const psvi_sap3_memory memory, const float4 *second) {
     const uint64_t boxes = memory.plan->boxes;
-    if ((uint64_t)blockIdx.x * SAP3_THREADS >= boxes) return;
-    __shared__ psvd_pair_stage<SAP3_THREADS / 32> stage;
+    if ((uint64_t)blockIdx.x * PSVI_BLOCK_THREADS >= boxes) return;
+    __shared__ psvd_pair_stage<PSVI_BLOCK_THREADS / 32> stage;
     sap3_job job = {input, psvd_read_counts(input), {}, reinterpret_cast<const float4 *>(memory.records), second};
     job.sink = psvd_make_sink(input, job.counts);
-    const uint64_t place = (uint64_t)blockIdx.x * SAP3_THREADS + threadIdx.x;
+    const uint64_t place = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
     stage.begin();
     __syncthreads();
     psvd_record own = {};
@@ -183,7 +183,7 @@ __global__ void __launch_bounds__(SAP3_THREADS)
         end = memory.ends[place];
         if (end > next) tested = end - next;
     }
-    for (int round = 0; round < SAP3_OWN_STEPS / 8 && __any_sync(PSVD_FULL, next < end); ++round) {
+    for (int round = 0; round < SWEEP_OWN_STEPS / 8 && __any_sync(PSVD_FULL, next < end); ++round) {
         for (int step = 0; step < 8 && next < end; ++step)
             sap3_test<ASKS>(job, stage, own, next++);
         stage.settle(job.sink);
@@ -204,52 +204,54 @@ __global__ void __launch_bounds__(SAP3_THREADS)
 }
 
 static uint32_t box_blocks(const psvi_find_input *input) {
-    return psvi_block_count(psvi_most_boxes(input), SAP3_THREADS);
+    return psvi_block_count(psvi_most_boxes(input), PSVI_BLOCK_THREADS);
 }
 
 extern "C" cudaError_t psvi_launch_sap3_begin(const psvi_find_input *input, const psvi_sap3_memory *memory,
                                               cudaStream_t stream) {
-    psvk_sap3_begin<<<box_blocks(input), SAP3_THREADS, 0, stream>>>(*input, *memory);
+    psvk_sap3_begin<<<box_blocks(input), PSVI_BLOCK_THREADS, 0, stream>>>(*input, *memory);
     psvk_sap3_count<<<1, 1, 0, stream>>>(*input, memory->plan);
     return cudaGetLastError();
 }
 
 extern "C" cudaError_t psvi_launch_sap3_keys(const psvi_find_input *input, const psvi_sap3_memory *memory,
                                              uint32_t list, int axis, cudaStream_t stream) {
-    psvk_sap3_keys<<<box_blocks(input), SAP3_THREADS, 0, stream>>>(*input, *memory, list, axis);
+    psvk_sap3_keys<<<box_blocks(input), PSVI_BLOCK_THREADS, 0, stream>>>(*input, *memory, list, axis);
     return cudaGetLastError();
 }
 
 extern "C" cudaError_t psvi_launch_sap3_flags(const psvi_find_input *input, const psvi_sap3_memory *memory,
                                               cudaStream_t stream) {
     (void)input;
-    psvk_sap3_flags<<<psvi_block_count(2 * memory->room + 1, SAP3_THREADS), SAP3_THREADS, 0, stream>>>(*memory);
+    psvk_sap3_flags<<<psvi_block_count(2 * memory->room + 1, PSVI_BLOCK_THREADS), PSVI_BLOCK_THREADS, 0, stream>>>(
+        *memory);
     return cudaGetLastError();
 }
 
 extern "C" cudaError_t psvi_launch_sap3_mark(const psvi_find_input *input, const psvi_sap3_memory *memory,
                                              cudaStream_t stream) {
-    psvk_sap3_places<<<psvi_block_count(2 * psvi_most_boxes(input), SAP3_THREADS), SAP3_THREADS, 0, stream>>>(*memory);
-    psvk_sap3_mark<<<psvi_block_count(memory->room + 1, SAP3_THREADS), SAP3_THREADS, 0, stream>>>(*memory);
+    psvk_sap3_places<<<psvi_block_count(2 * psvi_most_boxes(input), PSVI_BLOCK_THREADS), PSVI_BLOCK_THREADS, 0,
+                       stream>>>(*memory);
+    psvk_sap3_mark<<<psvi_block_count(memory->room + 1, PSVI_BLOCK_THREADS), PSVI_BLOCK_THREADS, 0, stream>>>(*memory);
     return cudaGetLastError();
 }
 
 extern "C" cudaError_t psvi_launch_sap3_compact(const psvi_find_input *input, const psvi_sap3_memory *memory,
                                                 uint32_t list, cudaStream_t stream) {
-    psvk_sap3_compact<<<box_blocks(input), SAP3_THREADS, 0, stream>>>(*memory, list);
+    psvk_sap3_compact<<<box_blocks(input), PSVI_BLOCK_THREADS, 0, stream>>>(*memory, list);
     psvk_sap3_shrink<<<1, 1, 0, stream>>>(*memory);
     return cudaGetLastError();
 }
 
 extern "C" cudaError_t psvi_launch_sap3_gather(const psvi_find_input *input, const psvi_sap3_memory *memory,
                                                uint32_t list, cudaStream_t stream) {
-    psvk_sap3_gather<<<box_blocks(input), SAP3_THREADS, 0, stream>>>(*input, *memory, list, second_half(*memory));
+    psvk_sap3_gather<<<box_blocks(input), PSVI_BLOCK_THREADS, 0, stream>>>(*input, *memory, list, second_half(*memory));
     return cudaGetLastError();
 }
 
 extern "C" cudaError_t psvi_launch_sap3_pairs(const psvi_find_input *input, const psvi_sap3_memory *memory,
                                               cudaStream_t stream) {
     auto kernel = psvd_overlap_decides(*input) ? psvk_sap3_pairs<false> : psvk_sap3_pairs<true>;
-    kernel<<<box_blocks(input), SAP3_THREADS, 0, stream>>>(*input, *memory, second_half(*memory));
+    kernel<<<box_blocks(input), PSVI_BLOCK_THREADS, 0, stream>>>(*input, *memory, second_half(*memory));
     return cudaGetLastError();
 }

@@ -46,10 +46,10 @@ __global__ void __launch_bounds__(SWEEP_SAMPLES) psvk_sweep_plan(const psvi_find
 
 // One key a slot: the order-preserving form of the lower end on the swept axis; boxes that take no part sort last. One
 // thread a slot; reads 24 bytes and writes 4.
-__global__ void __launch_bounds__(SWEEP_THREADS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_sweep_keys(const psvi_find_input input, const psvi_sweep_plan *plan, uint32_t *keys) {
     const psvd_counts counts = psvd_read_counts(input);
-    const uint64_t slot = (uint64_t)blockIdx.x * SWEEP_THREADS + threadIdx.x;
+    const uint64_t slot = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
     const uint32_t axis = plan->axis;
     psvd_state state = PSVD_BOX_OFF;
     if (slot < counts.all()) {
@@ -66,11 +66,11 @@ __global__ void __launch_bounds__(SWEEP_THREADS)
 }
 
 // Records in sorted order, the swept axis first. One thread a place; reads 28 bytes (24 of them scattered), writes 32.
-__global__ void __launch_bounds__(SWEEP_THREADS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_sweep_gather(const psvi_find_input input, const psvi_sweep_plan *plan, const uint32_t *order, float4 *first,
                       float4 *second) {
     const psvd_counts counts = psvd_read_counts(input);
-    const uint64_t place = (uint64_t)blockIdx.x * SWEEP_THREADS + threadIdx.x;
+    const uint64_t place = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
     if (place >= input.result->boxes) return;
     const uint32_t slot = order[place];
     psvd_box box;
@@ -118,14 +118,14 @@ __device__ __forceinline__ float4 shuffle4(const float4 &value, int lane) {
 // The pairs. One thread a box for its first SWEEP_OWN_STEPS candidates; what is left of a long range is swept by the
 // whole warp, box after box. Candidates come through the first-level cache, neighbours share them.
 template <bool ASKS>
-__global__ void __launch_bounds__(SWEEP_THREADS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_sweep(const psvi_find_input input, const float4 *first, const float4 *second) {
-    __shared__ psvd_pair_stage<SWEEP_THREADS / 32> stage;
+    __shared__ psvd_pair_stage<PSVI_BLOCK_THREADS / 32> stage;
     sweep_job job = {input, psvd_read_counts(input), {}, first, second};
     job.sink = psvd_make_sink(input, job.counts);
     const uint64_t boxes = input.result->boxes;
-    const uint64_t place = (uint64_t)blockIdx.x * SWEEP_THREADS + threadIdx.x;
-    if ((uint64_t)blockIdx.x * SWEEP_THREADS >= boxes) return;
+    const uint64_t place = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS + threadIdx.x;
+    if ((uint64_t)blockIdx.x * PSVI_BLOCK_THREADS >= boxes) return;
     stage.begin();
     __syncthreads();
     psvd_record own = {};
@@ -163,14 +163,14 @@ static float4 *second_half(const psvi_sweep_memory *memory) {
 extern "C" cudaError_t psvi_launch_sweep_keys(const psvi_find_input *input, const psvi_sweep_memory *memory,
                                               cudaStream_t stream) {
     psvk_sweep_plan<<<1, SWEEP_SAMPLES, 0, stream>>>(*input, memory->plan);
-    psvk_sweep_keys<<<psvi_block_count(psvi_most_boxes(input), SWEEP_THREADS), SWEEP_THREADS, 0, stream>>>(
+    psvk_sweep_keys<<<psvi_block_count(psvi_most_boxes(input), PSVI_BLOCK_THREADS), PSVI_BLOCK_THREADS, 0, stream>>>(
         *input, memory->plan, memory->keys);
     return cudaGetLastError();
 }
 
 extern "C" cudaError_t psvi_launch_sweep_gather(const psvi_find_input *input, const psvi_sweep_memory *memory,
                                                 cudaStream_t stream) {
-    psvk_sweep_gather<<<psvi_block_count(psvi_most_boxes(input), SWEEP_THREADS), SWEEP_THREADS, 0, stream>>>(
+    psvk_sweep_gather<<<psvi_block_count(psvi_most_boxes(input), PSVI_BLOCK_THREADS), PSVI_BLOCK_THREADS, 0, stream>>>(
         *input, memory->plan, memory->order, reinterpret_cast<float4 *>(memory->records), second_half(memory));
     return cudaGetLastError();
 }
@@ -178,7 +178,7 @@ extern "C" cudaError_t psvi_launch_sweep_gather(const psvi_find_input *input, co
 extern "C" cudaError_t psvi_launch_sweep(const psvi_find_input *input, const psvi_sweep_memory *memory,
                                          cudaStream_t stream) {
     auto kernel = psvd_overlap_decides(*input) ? psvk_sweep<false> : psvk_sweep<true>;
-    kernel<<<psvi_block_count(psvi_most_boxes(input), SWEEP_THREADS), SWEEP_THREADS, 0, stream>>>(
+    kernel<<<psvi_block_count(psvi_most_boxes(input), PSVI_BLOCK_THREADS), PSVI_BLOCK_THREADS, 0, stream>>>(
         *input, reinterpret_cast<const float4 *>(memory->records), second_half(memory));
     return cudaGetLastError();
 }

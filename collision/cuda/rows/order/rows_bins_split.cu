@@ -7,7 +7,7 @@
 #include "rows_segments.cuh"
 #include "rows_winding.cuh"
 
-#define THREADS ROWS_BIN_THREADS
+#define THREADS ROWS_WHOLE_THREADS
 #define WARPS (THREADS / 32)
 #define ITEMS ROWS_BIN_ITEMS
 #define PIECES 3 // of 8 bytes, of a box

@@ -8,13 +8,13 @@
 #include "../rows_launch.cuh"
 #include "../rows_uniform.cuh"
 
-#define ROWS_SCAN_TILE (ROWS_SCAN_THREADS * ROWS_SCAN_ITEMS)
-#define ROWS_SCAN_WARPS (ROWS_SCAN_THREADS / 32)
+#define ROWS_SCAN_TILE (PSVI_BLOCK_THREADS * ROWS_SCAN_ITEMS)
+#define ROWS_SCAN_WARPS (PSVI_BLOCK_THREADS / 32)
 
 struct rows_key_shared {
     psvi_rows_plan plan; // its longest and populated are the block's own
     uint32_t boxes, larger, huge, unusual, filtered;
-    float2 pieces[ROWS_KEY_THREADS / 32][ROWS_KEY_ITEMS][96];
+    float2 pieces[PSVI_BLOCK_THREADS / 32][ROWS_ITEMS][96];
 };
 
 // Counts of a tile and what it saw, to global memory; atomics only where they change something.
@@ -36,8 +36,8 @@ __device__ __forceinline__ void rows_report_tile(const psvi_find_input &input, p
             atomicMax(&plan->longest[threadIdx.x], shared.plan.longest[threadIdx.x]);
 }
 
-// Keys of a tile of ROWS_KEY_THREADS * ROWS_KEY_ITEMS slots, one a slot. Boxes that take no part get the key behind all
-// cells. A thread takes ROWS_KEY_ITEMS slots, a block's width apart; what the block saw is collected in shared memory.
+// Keys of a tile of PSVI_BLOCK_THREADS * ROWS_ITEMS slots, one a slot. Boxes that take no part get the key behind all
+// cells. A thread takes ROWS_ITEMS slots, a block's width apart; what the block saw is collected in shared memory.
 // Reads 24 bytes a slot, writes 4; one atomic a tile and level at most.
 // With COUNT it counts the boxes of every cell instead; the count before a box is its rank within the cell.
 template <bool COUNT>
@@ -46,19 +46,19 @@ __device__ __forceinline__ void rows_key_tile(const psvi_find_input &input, psvi
                                               rows_key_shared &shared) {
     const psvd_counts counts = psvd_read_counts(input);
     const uint64_t all = counts.all();
-    const uint64_t first = (uint64_t)tile * (ROWS_KEY_THREADS * ROWS_KEY_ITEMS) + threadIdx.x;
-    psvd_box box[ROWS_KEY_ITEMS];
-    uint32_t tag[ROWS_KEY_ITEMS];
-    psvd_state state[ROWS_KEY_ITEMS];
+    const uint64_t first = (uint64_t)tile * (PSVI_BLOCK_THREADS * ROWS_ITEMS) + threadIdx.x;
+    psvd_box box[ROWS_ITEMS];
+    uint32_t tag[ROWS_ITEMS];
+    psvd_state state[ROWS_ITEMS];
 #pragma unroll
-    for (int i = 0; i < ROWS_KEY_ITEMS; ++i) {
-        const uint64_t slot = first + i * ROWS_KEY_THREADS;
+    for (int i = 0; i < ROWS_ITEMS; ++i) {
+        const uint64_t slot = first + i * PSVI_BLOCK_THREADS;
         state[i] =
             psvd_load_following(input, counts, slot < all, slot, &box[i], &tag[i], shared.pieces[threadIdx.x >> 5][i]);
     }
     rows_wait_for_front(); // the boxes are not of its making
     const uint32_t *const words = reinterpret_cast<const uint32_t *>(plan);
-    for (uint32_t i = threadIdx.x; i < offsetof(psvi_rows_plan, populated) / 4; i += ROWS_KEY_THREADS)
+    for (uint32_t i = threadIdx.x; i < offsetof(psvi_rows_plan, populated) / 4; i += PSVI_BLOCK_THREADS)
         reinterpret_cast<uint32_t *>(&shared.plan)[i] = words[i];
     if (threadIdx.x < 2 * (ROWS_LEVELS + 1)) shared.plan.longest[threadIdx.x] = 0;
     if (threadIdx.x == 0)
@@ -68,8 +68,8 @@ __device__ __forceinline__ void rows_key_tile(const psvi_find_input &input, psvi
     const uint32_t cells = shared.plan.cells;
     uint32_t present = 0, good = 0, larger = 0, huge = 0, unusual = 0;
 #pragma unroll
-    for (int i = 0; i < ROWS_KEY_ITEMS; ++i) {
-        const uint64_t slot = first + i * ROWS_KEY_THREADS;
+    for (int i = 0; i < ROWS_ITEMS; ++i) {
+        const uint64_t slot = first + i * PSVI_BLOCK_THREADS;
         uint32_t key = cells;
         if (state[i] == PSVD_BOX_GOOD) {
             const psvd_record record = rows_record(shared.plan, box[i], (uint32_t)slot, tag[i]);
@@ -168,7 +168,7 @@ __device__ __forceinline__ void rows_scan_tile(psvi_rows_plan *plan, uint32_t *c
     // Each turn the block takes 4 cells a thread, side by side.
 #pragma unroll
     for (int i = 0; i < ROWS_SCAN_ITEMS / 4; ++i) {
-        const uint64_t at = first + i * (4 * ROWS_SCAN_THREADS);
+        const uint64_t at = first + i * (4 * PSVI_BLOCK_THREADS);
         count[i] = make_uint4(0, 0, 0, 0);
         if (at < cells) {
             count[i] = *reinterpret_cast<const uint4 *>(counts + at);
@@ -211,7 +211,7 @@ __device__ __forceinline__ void rows_scan_tile(psvi_rows_plan *plan, uint32_t *c
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < ROWS_SCAN_ITEMS / 4; ++i) {
-        const uint64_t at = first + i * (4 * ROWS_SCAN_THREADS);
+        const uint64_t at = first + i * (4 * PSVI_BLOCK_THREADS);
         uint4 start;
         start.x = shared.before_tile + sum[i];
         start.y = start.x + count[i].x;
@@ -244,17 +244,17 @@ __device__ __forceinline__ void rows_write_record(const psvd_record &record, uin
 }
 
 struct rows_scatter_shared {
-    float2 pieces[ROWS_SCATTER_THREADS / 32][96];
-    float4 staged[ROWS_SCATTER_THREADS / 32][32][2];
+    float2 pieces[PSVI_BLOCK_THREADS / 32][96];
+    float4 staged[PSVI_BLOCK_THREADS / 32][32][2];
 };
 
-// Records of a tile of ROWS_SCATTER_THREADS slots to their places: the start of the box's cell and its rank there. One
+// Records of a tile of PSVI_BLOCK_THREADS slots to their places: the start of the box's cell and its rank there. One
 // thread a slot; reads 28 bytes and a start, writes 32 (scattered, a sector each).
 __device__ __forceinline__ void rows_scatter_tile(const psvi_find_input &input, const psvi_rows_plan *plan,
                                                   const uint32_t *ranks, const uint32_t *starts, float4 *records,
                                                   uint32_t tile, rows_scatter_shared &shared) {
     const psvd_counts counts = psvd_read_counts(input);
-    const uint64_t slot = (uint64_t)tile * ROWS_SCATTER_THREADS + threadIdx.x;
+    const uint64_t slot = (uint64_t)tile * PSVI_BLOCK_THREADS + threadIdx.x;
     psvd_box box = {};
     uint32_t tag;
     const bool good = psvd_load_following(input, counts, slot < counts.all(), slot, &box, &tag,

@@ -6,7 +6,7 @@
 #include "../rows_uniform.cuh"
 #include "rows_segments.cuh"
 
-#define ORDER_WARPS (ROWS_ORDER_THREADS / 32)
+#define ORDER_WARPS (ROWS_WHOLE_THREADS / 32)
 
 struct order_shared {
     rows_local_plan local;
@@ -38,7 +38,7 @@ __device__ __forceinline__ void start_cells(order_shared &shared, const order_ar
     const uint32_t cells = 1u << arrays.segments.shift,
                    last = shared.local.plan.cells; // what lies behind the last has a start too
     uint32_t carry = 0;
-    for (uint32_t i = 4 * threadIdx.x; i - 4 * threadIdx.x < cells; i += 4 * ROWS_ORDER_THREADS) {
+    for (uint32_t i = 4 * threadIdx.x; i - 4 * threadIdx.x < cells; i += 4 * ROWS_WHOLE_THREADS) {
         uint4 count = make_uint4(0, 0, 0, 0);
         if (i < cells) count = *reinterpret_cast<const uint4 *>(shared.cells + i);
         uint32_t total;
@@ -71,7 +71,7 @@ template <bool NUMBERED> __device__ __forceinline__ float tag_alone(float tag) {
 }
 
 __device__ __forceinline__ void clear_cells(order_shared &shared, const order_arrays &arrays) {
-    for (uint32_t i = 4 * threadIdx.x; i < 1u << arrays.segments.shift; i += 4 * ROWS_ORDER_THREADS)
+    for (uint32_t i = 4 * threadIdx.x; i < 1u << arrays.segments.shift; i += 4 * ROWS_WHOLE_THREADS)
         *reinterpret_cast<uint4 *>(shared.cells + i) = make_uint4(0, 0, 0, 0);
 }
 
@@ -111,7 +111,7 @@ __device__ __forceinline__ void fetch_records(order_shared &shared, const order_
         if (threadIdx.x == 0) copy_bulk(&shared.gate, to, from, 32 * range.count);
     } else {
 #pragma unroll 4
-        for (uint32_t i = threadIdx.x; i < 2 * range.count; i += ROWS_ORDER_THREADS)
+        for (uint32_t i = threadIdx.x; i < 2 * range.count; i += ROWS_WHOLE_THREADS)
             copy_async(to + i, from + i);
     }
 }
@@ -157,7 +157,7 @@ __device__ __forceinline__ void write_segment(const order_shared &shared, const 
                                               uint32_t start, uint32_t count) {
     const uint32_t base = shared.base;
 #pragma unroll 2
-    for (uint32_t i = threadIdx.x; i < count; i += ROWS_ORDER_THREADS) {
+    for (uint32_t i = threadIdx.x; i < count; i += ROWS_WHOLE_THREADS) {
         const float4 *const at = held + 2 * order[i];
         write_uniform<LARGER>(shared, arrays, plan, psvd_record{at[0], at[1]}, start + i, base);
     }
@@ -185,13 +185,13 @@ __device__ __forceinline__ order_range order_on_chip(order_shared &shared, const
         fetch_records(shared, arrays, following, begun);
     } else if (following.count <= arrays.capacity) {
         const char *const line = reinterpret_cast<const char *>(arrays.split + 2 * following.from);
-        for (uint32_t i = 128 * threadIdx.x; i < 32 * following.count; i += 128 * ROWS_ORDER_THREADS)
+        for (uint32_t i = 128 * threadIdx.x; i < 32 * following.count; i += 128 * ROWS_WHOLE_THREADS)
             prefetch(line + i);
     }
     uint32_t numbers[ROWS_ORDER_ITEMS], ranks[ROWS_ORDER_ITEMS];
 #pragma unroll
     for (int item = 0; item < ROWS_ORDER_ITEMS; ++item) {
-        const uint32_t i = threadIdx.x + item * ROWS_ORDER_THREADS;
+        const uint32_t i = threadIdx.x + item * ROWS_WHOLE_THREADS;
         if (i < count) {
             numbers[item] = number_of<NUMBERED>(shared, arrays, held + 2 * i);
             ranks[item] = atomicAdd(&shared.cells[numbers[item]], 1u);
@@ -202,7 +202,7 @@ __device__ __forceinline__ order_range order_on_chip(order_shared &shared, const
     __syncthreads();
 #pragma unroll
     for (int item = 0; item < ROWS_ORDER_ITEMS; ++item) {
-        const uint32_t i = threadIdx.x + item * ROWS_ORDER_THREADS;
+        const uint32_t i = threadIdx.x + item * ROWS_WHOLE_THREADS;
         if (i < count) order[shared.cells[numbers[item]] + ranks[item]] = (uint16_t)i;
     }
     __syncthreads();
@@ -215,13 +215,13 @@ __device__ __forceinline__ order_range order_on_chip(order_shared &shared, const
     }
     float4 *const to = arrays.records + 2ull * start;
 #pragma unroll 4
-    for (uint32_t i = threadIdx.x; i < 2 * count; i += ROWS_ORDER_THREADS) {
+    for (uint32_t i = threadIdx.x; i < 2 * count; i += ROWS_WHOLE_THREADS) {
         float4 half = held[2 * order[i >> 1] + (i & 1)];
         if (i & 1) half.w = tag_alone<NUMBERED>(half.w);
         to[i] = half;
     }
 #pragma unroll 2
-    for (uint32_t i = threadIdx.x; i < count; i += ROWS_ORDER_THREADS) {
+    for (uint32_t i = threadIdx.x; i < count; i += ROWS_WHOLE_THREADS) {
         const float4 *const at = held + 2 * order[i];
         const psvd_record record = {at[0], at[1]};
         arrays.rounded[start + i] = round_own(shared, record);
@@ -238,13 +238,13 @@ __device__ __forceinline__ order_range order_any(order_shared &shared, const ord
     clear_cells(shared, arrays);
     __syncthreads();
 #pragma unroll 4
-    for (uint32_t i = threadIdx.x; i < count; i += ROWS_ORDER_THREADS)
+    for (uint32_t i = threadIdx.x; i < count; i += ROWS_WHOLE_THREADS)
         atomicAdd(&shared.cells[number_of<NUMBERED>(shared, arrays, from + 2 * i)], 1u);
     __syncthreads();
     start_cells(shared, arrays, segment << arrays.segments.shift, start);
     __syncthreads();
 #pragma unroll 2
-    for (uint32_t i = threadIdx.x; i - threadIdx.x < count; i += ROWS_ORDER_THREADS) {
+    for (uint32_t i = threadIdx.x; i - threadIdx.x < count; i += ROWS_WHOLE_THREADS) {
         uint32_t place = NO_PLACE;
         psvd_record record = {};
         if (i < count) {
@@ -270,18 +270,18 @@ __device__ __forceinline__ order_range order_any(order_shared &shared, const ord
 // the start of each cell and the rounded boxes; for the uniform sweep entries alone. Reads 32 bytes a box, writes 40 or
 // 16, and 4 a cell.
 template <bool NUMBERED>
-__global__ void __launch_bounds__(ROWS_ORDER_THREADS)
+__global__ void __launch_bounds__(ROWS_WHOLE_THREADS)
     psvk_rows_segments_order(const psvi_find_input input, psvi_rows_plan *plan, const order_arrays arrays) {
     extern __shared__ __align__(16) unsigned char dynamic[];
     order_shared &shared = *reinterpret_cast<order_shared *>(dynamic);
     rows_wait_for_front();
     if (plan->bound.over) { // to the tree
-        for (uint32_t i = blockIdx.x * ROWS_ORDER_THREADS + threadIdx.x; i < arrays.segments.count;
-             i += gridDim.x * ROWS_ORDER_THREADS)
+        for (uint32_t i = blockIdx.x * ROWS_WHOLE_THREADS + threadIdx.x; i < arrays.segments.count;
+             i += gridDim.x * ROWS_WHOLE_THREADS)
             arrays.segments.place[i * arrays.segments.place_stride] = 0; // for the next frame
         return;
     }
-    rows_load_plan(&shared.local, plan, ROWS_ORDER_THREADS);
+    rows_load_plan(&shared.local, plan, ROWS_WHOLE_THREADS);
     if (threadIdx.x == 0 && blockIdx.x == 0) arrays.progress->left = 0;
     if (threadIdx.x == 0) {
         open_gate(&shared.gate);
@@ -320,7 +320,7 @@ extern "C" cudaError_t psvi_prepare_rows_segments_order(psvi_rows_memory *memory
     if (error != cudaSuccess) return error;
     const uint32_t shift = memory->segmented.segments.shift;
     uint32_t capacity = (uint32_t)(((size_t)most - order_bytes(shift, 0)) / (32 + 2)) / 8 * 8;
-    if (capacity > ROWS_ORDER_THREADS * ROWS_ORDER_ITEMS) capacity = ROWS_ORDER_THREADS * ROWS_ORDER_ITEMS;
+    if (capacity > ROWS_WHOLE_THREADS * ROWS_ORDER_ITEMS) capacity = ROWS_WHOLE_THREADS * ROWS_ORDER_ITEMS;
     memory->segmented.order_capacity = capacity;
     error = rows_allow_shared(psvk_rows_segments_order<true>, order_bytes(shift, capacity));
     if (error != cudaSuccess) return error;
@@ -341,7 +341,7 @@ extern "C" cudaError_t psvi_launch_rows_segments_order(const psvi_find_input *in
                                  input->route == PSVI_ROWS_SEGMENTS_UNIFORM};
     const uint32_t blocks = segments.count < memory->multiprocessors ? segments.count : memory->multiprocessors;
     const auto kernel = rows_are_numbered(*input) ? psvk_rows_segments_order<true> : psvk_rows_segments_order<false>;
-    return rows_launch_early(memory, stream, kernel, blocks, ROWS_ORDER_THREADS,
+    return rows_launch_early(memory, stream, kernel, blocks, ROWS_WHOLE_THREADS,
                              order_bytes(segments.shift, memory->segmented.order_capacity), *input, memory->plan,
                              arrays);
 }

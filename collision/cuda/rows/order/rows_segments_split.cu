@@ -414,7 +414,7 @@ extern "C" cudaError_t psvi_launch_rows_segments_split(const psvi_find_input *in
     const bool usual = are_usual(*input);
     const auto launch = memory->segmented.split_together ? usual ? launch_split<ROWS_TOGETHER_ITEMS, true, true>
                                                                  : launch_split<ROWS_TOGETHER_ITEMS, true, false>
-                        : usual ? launch_split<ROWS_SPLIT_ITEMS, false, true>
-                                                         : launch_split<ROWS_SPLIT_ITEMS, false, false>;
+                        : usual ? launch_split<ROWS_ITEMS, false, true>
+                                                         : launch_split<ROWS_ITEMS, false, false>;
     return launch(input, memory, stream);
 }

@@ -2,21 +2,22 @@
 #include "../../launch_cuda.h"
 #include "../plan/rows_cells.cuh"
 
-#define WARPS (ROWS_GATHER_THREADS / 32)
-#define PER_THREAD (ROWS_GATHER_SPAN / ROWS_GATHER_THREADS)
+#define WARPS (PSVI_BLOCK_THREADS / 32)
+#define PER_THREAD ((8 * PSVI_BLOCK_THREADS) / PSVI_BLOCK_THREADS)
 #define NO_PLACE 0xffffffffu
 
 struct gather_shared {
-    uint32_t span[ROWS_GATHER_SPAN + ROWS_GATHER_SPAN / PER_THREAD]; // padded: threads work on runs of PER_THREAD
+    uint32_t span[(8 * PSVI_BLOCK_THREADS) +
+                  (8 * PSVI_BLOCK_THREADS) / PER_THREAD]; // padded: threads work on runs of PER_THREAD
     uint32_t warp_least[WARPS];
     float2 pieces[WARPS][96];
 };
 
 __device__ __forceinline__ uint32_t padded(uint32_t i) { return i + i / PER_THREAD; }
 
-// The starts of `cells` cells from `first` on, at most ROWS_GATHER_SPAN: each is the least place whose key is not less:
-// a minimum over the cells that follow, and over `behind`, the start of the cell after them. Returns the start of the
-// first one. All threads of the block.
+// The starts of `cells` cells from `first` on, at most (8 * PSVI_BLOCK_THREADS): each is the least place whose key is
+// not less: a minimum over the cells that follow, and over `behind`, the start of the cell after them. Returns the
+// start of the first one. All threads of the block.
 __device__ __forceinline__ uint32_t fill_span(uint32_t *starts, uint64_t first, uint32_t cells, uint32_t behind,
                                               bool begins, uint32_t key, uint32_t place, gather_shared *shared) {
     const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5, own = threadIdx.x * (PER_THREAD + 1);
@@ -51,7 +52,7 @@ __device__ __forceinline__ uint32_t fill_span(uint32_t *starts, uint64_t first, 
     for (int i = 0; i < PER_THREAD; ++i)
         shared->span[own + i] = min(mine[i], following);
     __syncthreads();
-    for (uint32_t i = threadIdx.x; i < cells; i += ROWS_GATHER_THREADS)
+    for (uint32_t i = threadIdx.x; i < cells; i += PSVI_BLOCK_THREADS)
         starts[first + i] = shared->span[padded(i)];
     return all;
 }
@@ -61,11 +62,11 @@ __device__ __forceinline__ uint32_t fill_span(uint32_t *starts, uint64_t first, 
 __device__ __forceinline__ void fill_cells(uint32_t *starts, uint64_t first, uint64_t end, uint32_t behind, bool begins,
                                            uint32_t key, uint32_t place, gather_shared *shared) {
     while (end > first) {
-        const uint64_t window = end - first > ROWS_GATHER_SPAN ? end - ROWS_GATHER_SPAN : first;
+        const uint64_t window = end - first > (8 * PSVI_BLOCK_THREADS) ? end - (8 * PSVI_BLOCK_THREADS) : first;
         if (__syncthreads_or(begins && key >= window && key < end)) {
             behind = fill_span(starts, window, (uint32_t)(end - window), behind, begins, key, place, shared);
         } else {
-            for (uint64_t cell = window + threadIdx.x; cell < end; cell += ROWS_GATHER_THREADS)
+            for (uint64_t cell = window + threadIdx.x; cell < end; cell += PSVI_BLOCK_THREADS)
                 starts[cell] = behind;
         }
         end = window;
@@ -75,14 +76,14 @@ __device__ __forceinline__ void fill_cells(uint32_t *starts, uint64_t first, uin
 // One thread a place: its record (x, y, z after the choice of axes), and the starts of the cells behind the block
 // before, up to the block's own last one; the last block goes on to the end of the table. Reads 32 bytes (24 of them
 // scattered), writes 32 and the block's cells.
-__global__ void __launch_bounds__(ROWS_GATHER_THREADS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_rows_sorted_gather(const psvi_find_input input, const psvi_rows_plan *plan, const uint32_t *keys,
                             const uint32_t *order, uint32_t *starts, float4 *records) {
     __shared__ gather_shared shared;
     const psvd_counts counts = psvd_read_counts(input);
-    const uint64_t boxes = input.result->boxes, block_first = (uint64_t)blockIdx.x * ROWS_GATHER_THREADS;
+    const uint64_t boxes = input.result->boxes, block_first = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS;
     if (block_first >= boxes) return;
-    const uint64_t place = block_first + threadIdx.x, block_end = block_first + ROWS_GATHER_THREADS;
+    const uint64_t place = block_first + threadIdx.x, block_end = block_first + PSVI_BLOCK_THREADS;
     const bool here = place < boxes;
     const uint64_t at = here ? place : boxes - 1;
     const uint32_t slot = order[at], key = keys[at];
@@ -110,7 +111,7 @@ __global__ void __launch_bounds__(ROWS_GATHER_THREADS)
 
 extern "C" cudaError_t psvi_launch_rows_sorted_gather(const psvi_find_input *input, const psvi_rows_memory *memory,
                                                       cudaStream_t stream) {
-    psvk_rows_sorted_gather<<<psvi_block_count(psvi_most_boxes(input), ROWS_GATHER_THREADS), ROWS_GATHER_THREADS, 0,
+    psvk_rows_sorted_gather<<<psvi_block_count(psvi_most_boxes(input), PSVI_BLOCK_THREADS), PSVI_BLOCK_THREADS, 0,
                               stream>>>(*input, memory->plan, memory->sorted.sorted_keys, memory->sorted.order,
                                         memory->starts, reinterpret_cast<float4 *>(memory->records));
     return cudaGetLastError();

@@ -12,7 +12,7 @@
 __device__ __forceinline__ float rows_extent(float min_x, float max_x, float min_y, float max_y, float min_z,
                                              float max_z) {
     const float x = __fsub_ru(max_x, min_x), y = __fsub_ru(max_y, min_y), z = __fsub_ru(max_z, min_z);
-    const float extent = fmaxf(fmaxf(x / ROWS_LONG_AXIS, y), z);
+    const float extent = fmaxf(fmaxf(x, y), z);
     return x + y + z <= FLT_MAX ? extent : INFINITY; // also when one of them is not a number
 }
 

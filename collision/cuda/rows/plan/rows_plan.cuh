@@ -144,7 +144,7 @@ __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, con
         if (may_down) {
             const float cost = rows_choose_base(good ? extent : -1.0f, least, slots, shared);
             const float extents[3] = {box.max[x] - box.min[x], box.max[y] - box.min[y], box.max[z] - box.min[z]};
-            if (cost > ROWS_SHAPE_LEAST || !shared->even)
+            if (cost > (2 * ROWS_DOWN_BOX) || !shared->even)
                 shaped = rows_choose_shapes(extents, good, slots, cost, least, shared);
             down = shaped == 1 || (shaped == 0 && cost <= ROWS_DOWN_MOST);
         }
@@ -253,7 +253,7 @@ __device__ __forceinline__ void rows_follow(const psvi_rows_plan &last, const ps
     plan->epoch = last.epoch + 1;
     // Boxes with many candidates each, by the last frame's count: more warps, so that they can hide latency.
     const uint64_t each = last.candidates / (plan->slots == 0 ? 1 : plan->slots);
-    plan->boxes_per_warp = each < ROWS_BUSY_CANDIDATES ? 32 : each < 16 * ROWS_BUSY_CANDIDATES ? 8 : ROWS_LEAST_A_WARP;
+    plan->boxes_per_warp = each < ROWS_LONG_RANGE ? 32 : each < 16 * ROWS_LONG_RANGE ? 8 : ROWS_LEAST_A_WARP;
     plan->candidates = 0;
     plan->backoff = last.backoff;
     if (last.doubted > ROWS_DOUBTS * plan->slots) {
@@ -286,7 +286,7 @@ __device__ __forceinline__ psvi_rows_ratio rows_next_ratio(const psvi_rows_plan 
 #pragma unroll
     for (uint32_t i = 0; i < ROWS_RATIOS; ++i) {
         if (i == at) ratio.cost[i] = cost;
-        if (i > at && last.epoch % ROWS_TRY_AGAIN == 0) ratio.cost[i] = 0;
+        if (i > at && last.epoch % ROWS_PAUSE_MOST == 0) ratio.cost[i] = 0;
         if (ratio.cost[i] == 0) continue;
         most = i;
         if (ratio.cost[i] < least) least = ratio.cost[i], ratio.at = i;

@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(ROWS_SAMPLES)
 }
 
 template <bool COUNT>
-__global__ void __launch_bounds__(ROWS_KEY_THREADS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_rows_keys(const psvi_find_input input, psvi_rows_plan *plan, uint32_t *keys, uint32_t *ranks,
                    uint32_t *cell_counts) {
     __shared__ rows_key_shared shared;
@@ -133,10 +133,10 @@ extern "C" cudaError_t psvi_launch_rows_keys(const psvi_find_input *input, const
                                              cudaStream_t stream) {
     const cudaError_t error = psvi_launch_rows_plan(input, memory, stream);
     if (error != cudaSuccess) return error;
-    const uint32_t blocks = psvi_block_count(psvi_most_boxes(input), ROWS_KEY_THREADS * ROWS_KEY_ITEMS);
+    const uint32_t blocks = psvi_block_count(psvi_most_boxes(input), PSVI_BLOCK_THREADS * ROWS_ITEMS);
     if (memory->order == PSVI_ROWS_BY_COUNTING)
-        return rows_launch_early(memory, stream, psvk_rows_keys<true>, blocks, ROWS_KEY_THREADS, 0, *input,
+        return rows_launch_early(memory, stream, psvk_rows_keys<true>, blocks, PSVI_BLOCK_THREADS, 0, *input,
                                  memory->plan, nullptr, memory->counted.ranks, memory->counted.cell_counts);
-    return rows_launch_early(memory, stream, psvk_rows_keys<false>, blocks, ROWS_KEY_THREADS, 0, *input, memory->plan,
+    return rows_launch_early(memory, stream, psvk_rows_keys<false>, blocks, PSVI_BLOCK_THREADS, 0, *input, memory->plan,
                              memory->sorted.keys, nullptr, nullptr);
 }

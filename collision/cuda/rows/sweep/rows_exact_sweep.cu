@@ -221,10 +221,10 @@ __device__ __forceinline__ uint32_t take_part(sweep_shared *shared, psvi_rows_pl
     }
 }
 
-#define SCATTERS (ROWS_KEY_THREADS * ROWS_KEY_ITEMS / ROWS_SCATTER_THREADS) // tiles of the scatter in one of the keys
+#define SCATTERS (PSVI_BLOCK_THREADS * ROWS_ITEMS / PSVI_BLOCK_THREADS) // tiles of the scatter in one of the keys
 
-static_assert(ROWS_SWEEP_THREADS == ROWS_KEY_THREADS && ROWS_SWEEP_THREADS == ROWS_SCAN_THREADS &&
-                  ROWS_SWEEP_THREADS == ROWS_SCATTER_THREADS,
+static_assert(ROWS_SWEEP_THREADS == PSVI_BLOCK_THREADS && ROWS_SWEEP_THREADS == PSVI_BLOCK_THREADS &&
+                  ROWS_SWEEP_THREADS == PSVI_BLOCK_THREADS,
               "the steps' tiles are those of a block");
 
 struct counted_shared {
@@ -322,7 +322,7 @@ __device__ __forceinline__ void sort_by_counting(const psvi_find_input &input, p
                                                  const counted_tables &tables, counted_shared &shared) {
     psvi_rows_bin_state &state = *tables.bins;
     const uint32_t slots = (uint32_t)psvd_read_counts(input).all();
-    const uint32_t tiles = (slots + ROWS_KEY_THREADS * ROWS_KEY_ITEMS - 1) / (ROWS_KEY_THREADS * ROWS_KEY_ITEMS);
+    const uint32_t tiles = (slots + PSVI_BLOCK_THREADS * ROWS_ITEMS - 1) / (PSVI_BLOCK_THREADS * ROWS_ITEMS);
     const uint32_t scans = plan->cells / ROWS_SCAN_TILE + 1; // of the cells and the end
     const bool timed = input.times != NULL;
     for (;;) {

@@ -162,12 +162,12 @@ __device__ __forceinline__ rows_larger_deal rows_deal_larger(const psvi_rows_pla
         if (base.cells[axis] > 1)
             rows *=
                 fminf((plan.level[at].limit + base.reach[axis]) * base.inverse[axis] + 2.0f, (float)base.cells[axis]);
-    const float most = (float)ROWS_DOWN_MOST_PARTS;
+    const float most = (float)(2 * ROWS_DOWN_FEW);
     const uint32_t few = (uint32_t)fminf(rows / ROWS_DOWN_FEW_ROWS + 1.0f, most);
     if ((uint64_t)few * boxes <= ROWS_DOWN_FEW) return rows_larger_deal{few, ROWS_DOWN_FEW_ROWS};
     const uint32_t once = (uint32_t)fminf(rows / 32.0f + 1.0f, most);
     if ((uint64_t)once * boxes <= 4 * ROWS_DOWN_FEW) return rows_larger_deal{once, 32};
-    return rows_larger_deal{(uint32_t)fminf(rows / ROWS_DOWN_PART_ROWS + 1.0f, most), 32};
+    return rows_larger_deal{(uint32_t)fminf(rows / (16 * ROWS_DOWN_FEW_ROWS) + 1.0f, most), 32};
 }
 
 // The pairs of the larger boxes, dealt out to `warps` warps, of which this is the one of number `warp`. All lanes

@@ -7,7 +7,7 @@
 #include "rows_held.cuh"
 #include "rows_partners.cuh"
 
-#define WARPS (ROWS_UNIFORM_THREADS / 32)
+#define WARPS (ROWS_SWEEP_THREADS / 32)
 #define RANGES (ROWS_NEAR + 1)
 
 // A warp's own memory. A chunk begins with less than ROWS_UNIFORM_HITS pairs in its buffer and less than 32 in doubt.
@@ -174,7 +174,7 @@ struct sweep_position {
 // the warp has to end. All lanes together.
 static __device__ __noinline__ bool spend_window(const psvi_find_input &input, psvi_rows_plan *plan, uint32_t boxes,
                                                  uint32_t window) {
-    uint32_t all = window > ROWS_BOUND_RUN + boxes / ROWS_BOUND_RUN_BOXES ? ~0u - 2 * ROWS_BOUND_STEP : 0;
+    uint32_t all = window > ROWS_BOUND_RUN + boxes / ROWS_BOUND_RUN ? ~0u - 2 * ROWS_BOUND_STEP : 0;
     return rows_spend(&plan->bound, input.result, boxes, ROWS_BOUND_STEP, &all);
 }
 
@@ -264,7 +264,7 @@ __device__ __forceinline__ void sweep_chunk(const psvi_find_input &input, psvi_r
 // all lanes side by side whoever found it. Reads 16 bytes of a box for itself and 8 about once per row that looks at
 // it; writes the pairs.
 template <bool MANY>
-__global__ void __launch_bounds__(ROWS_UNIFORM_THREADS, ROWS_CODE_POLICY.uniform_blocks)
+__global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_CODE_POLICY.uniform_blocks)
     psvk_rows_uniform(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
                       const __grid_constant__ uniform_tables tables) {
     // Where the kernel behind has many larger boxes to sweep it begins when all blocks have ended: blocks that came
@@ -312,6 +312,6 @@ extern "C" cudaError_t psvi_launch_rows_uniform(const psvi_find_input *input, co
     const bool many = psvi_most_boxes(input) > ROWS_UNIFORM_TICKETS || rows_has_wide_cells(memory);
     const auto kernel = many ? psvk_rows_uniform<true> : psvk_rows_uniform<false>;
     // Not early: behind an order kernel its blocks would keep the little first-level cache that that one leaves.
-    return psvi_launch_early(false, stream, kernel, blocks, ROWS_UNIFORM_THREADS, sizeof(sweep_shared), *input,
+    return psvi_launch_early(false, stream, kernel, blocks, ROWS_SWEEP_THREADS, sizeof(sweep_shared), *input,
                              memory->plan, tables);
 }

@@ -4,7 +4,7 @@
 #include "../../launch_cuda.h"
 #include "../rows_launch.cuh"
 
-#define THREADS ROWS_WORLDS_THREADS
+#define THREADS PSVI_BLOCK_THREADS
 #define WARPS (THREADS / 32)
 #define CHECK_THREADS 1024
 #define STEP 8 // candidates that are tested at a time
