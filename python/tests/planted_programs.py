@@ -121,9 +121,9 @@ def filters_of(groups: NDArray[np.uint32], masks: NDArray[np.uint32], boxes: Box
     pairs = pairsieve.find_pairs(boxes, group=groups, mask=masks)  # wrong
     print(pairsieve.find_pair(boxes, filters=both))  # wrong
     pairs = pairsieve.find_pairs(boxes, filters=both, max_pairs=1e6)  # wrong
-    pairs = pairsieve.find_pairs(boxes, filters=both, method="rows", origin=(1.0, 2.0, 3.0))
     pairs = pairsieve.find_pairs(boxes, filters=both, method=("rows", "lbvh"))  # wrong
     pairsieve.find_pairs(boxes, filters=both, origin=1.0)  # wrong
+    pairs = pairsieve.find_pairs(boxes, filters=both, method="rows", origin=(1.0, 2.0, 3.0))
     return pairs
 
 
