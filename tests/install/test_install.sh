@@ -157,6 +157,15 @@ if grep -v -e ' -O3 .*-DNDEBUG' -e '-DNDEBUG .*-O3' "$work/log" | grep command; 
     echo "not optimized"
     exit 1
 fi
+echo "in a project that links the sorters alone, the rest is not built"
+quiet "$cmake" -S "$source/tests/install/programs" -B "$work/sorters" -G Ninja -DLANGUAGE=CXX -DCOMPONENTS=sort -DPROGRAMS="$programs" \
+    -DPAIRSIEVE_SOURCE="$source" -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx"
+ninja -C "$work/sorters" -t commands all >"$work/log"
+grep -q 'pairsieve_sort.dir' "$work/log"
+if grep -q 'pairsieve_collision.dir' "$work/log"; then
+    echo "collision is built, too"
+    exit 1
+fi
 with_cmake alone C "core;sort;collision" 17 -DCMAKE_PREFIX_PATH="$static"
 echo "benchmarks and tests without jansson"
 quiet "$cmake" -S "$source" -B "$work/bench" -G Ninja -DPAIRSIEVE_CUDA=OFF -DPAIRSIEVE_BENCH=ON -DCMAKE_C_COMPILER="$cc" \
