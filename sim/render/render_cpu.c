@@ -84,4 +84,5 @@ const psvi_render_ops psvi_render_ops_cpu = {
     .place = place_bodies,
     .trace = trace,
     .filter = filter,
+    .phong = true,
 };

@@ -254,34 +254,79 @@ PSVI_HD v3 psvi_sky_ray(const psvi_render_scene *scene, uint32_t pixel, v3 norma
     return v3_unit_or(v3_add(normal, v3_make(flat * cosf(turn), z, flat * sinf(turn))), normal);
 }
 
-// One ray to the sun, where it is above the surface, and one to the sky. Returns the rays that it took.
-PSV_TREE_FN uint32_t psvi_render_light(const psvi_render_scene *scene, uint32_t pixel) {
+// What comes from a surface to the eye by its light: light that its paint reflects, and a highlight. Whether the rays
+// reached sun and sky, and how many there were.
+typedef struct psvi_lit {
+    v3 light;
+    float highlight;
+    bool sun, sky;
+    uint32_t rays;
+} psvi_lit;
+
+// One ray to the sun, where it is above the surface, and one to the sky.
+PSV_TREE_FN psvi_lit psvi_daylight(const psvi_render_scene *scene, uint32_t pixel, v3 p, v3 normal) {
+    const v3 to_sun = psvi_sun_ray(scene, pixel), to_sky = psvi_sky_ray(scene, pixel, normal);
+    const float slope = v3_dot(normal, to_sun);
+    psvi_lit lit = {{0, 0, 0}, 0, false, false, 1u + (slope > 0)};
+    lit.sun = slope > 0 && psvi_look(scene, p, to_sun, true).slot == PSV_NO_ITEM;
+    lit.sky = psvi_look(scene, p, to_sky, true).slot == PSV_NO_ITEM;
+    if (lit.sun) lit.light = v3_scale(v3_make(1.30f, 1.18f, 0.98f), slope);
+    // What hides the sky gives a little of the light that falls on it.
+    lit.light = v3_add(lit.light, lit.sky ? v3_scale(psvi_sky(scene, to_sky), 1.1f) : v3_make(0.045f, 0.042f, 0.038f));
+    return lit;
+}
+
+PSVI_HD uint32_t psvi_gloss_cell(float x) { return (uint32_t)(int32_t)floorf(clamp_f(x, -1e9f, 1e9f)); }
+
+// The gloss map: a number from 0 to 1 for each cube of space with the grid's width.
+PSVI_HD float psvi_gloss(const psvi_render_scene *scene, v3 p) {
+    const v3 c = v3_scale(p, 1 / scene->cell);
+    const uint32_t cell =
+        psvi_gloss_cell(c.x) * 73856093u ^ psvi_gloss_cell(c.y) * 19349663u ^ psvi_gloss_cell(c.z) * 83492791u;
+    return (float)(psvi_render_hash(cell) >> 8) * 0x1p-24f;
+}
+
+// Phong (1975), with a ray to the middle of the sun; nothing is random.
+PSV_TREE_FN psvi_lit psvi_phong(const psvi_render_scene *scene, v3 p, v3 normal) {
+    const float slope = v3_dot(normal, scene->sun);
+    psvi_lit lit = {{0.22f, 0.23f, 0.26f}, 0, false, false, slope > 0};
+    lit.sun = slope > 0 && psvi_look(scene, p, scene->sun, true).slot == PSV_NO_ITEM;
+    if (!lit.sun) return lit;
+    lit.light = v3_madd(lit.light, v3_make(1.02f, 0.96f, 0.84f), slope);
+    const v3 from_eye = v3_unit_or(v3_sub(p, scene->eye), scene->forward);
+    float shine = fmaxf(v3_dot(psvi_reflect(from_eye, normal), scene->sun), 0.0f);
+    for (int k = 0; k < 5; ++k) // to the power of 32
+        shine *= shine;
+    lit.highlight = shine * psvi_gloss(scene, p);
+    return lit;
+}
+
+// The light of a pixel's surface. Returns the rays that it took. `phong` is a constant of the caller: each kernel has
+// one kind of shading.
+PSV_TREE_FN uint32_t psvi_shade_pixel(const psvi_render_scene *scene, uint32_t pixel, bool phong) {
     const psvi_render_pixels *out = &scene->pixels;
     const psvi_f4 surface = out->surface[pixel];
-    v3 light = v3_make(0, 0, 0);
-    uint32_t rays = 0;
+    psvi_lit lit = {{0, 0, 0}, 0, false, false, 0};
     if (surface.w < INFINITY) {
         const v3 normal = v3_of4(surface), p = v3_of4(out->place[pixel]);
-        const v3 to_sun = psvi_sun_ray(scene, pixel), to_sky = psvi_sky_ray(scene, pixel, normal);
-        const float slope = v3_dot(normal, to_sun);
-        const bool sun = slope > 0 && psvi_look(scene, p, to_sun, true).slot == PSV_NO_ITEM;
-        const bool sky = psvi_look(scene, p, to_sky, true).slot == PSV_NO_ITEM;
-        rays = 1 + (slope > 0);
-        if (sun) light = v3_scale(v3_make(1.30f, 1.18f, 0.98f), slope);
-        // What hides the sky gives a little of the light that falls on it.
-        light = v3_add(light, sky ? v3_scale(psvi_sky(scene, to_sky), 1.1f) : v3_make(0.045f, 0.042f, 0.038f));
+        lit = phong ? psvi_phong(scene, p, normal) : psvi_daylight(scene, pixel, p, normal);
         if (out->hits != NULL) {
-            out->hits[pixel].sun = (float)sun;
-            out->hits[pixel].sky = (float)sky;
+            out->hits[pixel].sun = (float)lit.sun;
+            out->hits[pixel].sky = (float)lit.sky;
         }
     }
     const float share = 1 / (float)(scene->added_up + 1);
-    const v3 before = scene->added_up > 0 ? v3_of4(out->light[pixel]) : light;
-    const v3 colour = v3_add(v3_of4(out->emission[pixel]), psvi_times(v3_of4(out->albedo[pixel]), light));
+    const v3 before = scene->added_up > 0 ? v3_of4(out->light[pixel]) : lit.light;
+    v3 colour = v3_add(v3_of4(out->emission[pixel]), psvi_times(v3_of4(out->albedo[pixel]), lit.light));
+    if (phong) colour = v3_add(colour, v3_make(lit.highlight, lit.highlight, lit.highlight));
     const v3 colour_before = scene->added_up > 0 ? v3_of4(out->colour[pixel]) : colour;
-    out->light[pixel] = f4_make(psvi_mix(before, light, share), 0);
+    out->light[pixel] = f4_make(psvi_mix(before, lit.light, share), 0);
     out->colour[pixel] = f4_make(psvi_mix(colour_before, colour, share), 1);
-    return rays;
+    return lit.rays;
+}
+
+PSV_TREE_FN uint32_t psvi_render_light(const psvi_render_scene *scene, uint32_t pixel) {
+    return psvi_shade_pixel(scene, pixel, false);
 }
 
 #endif

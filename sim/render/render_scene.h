@@ -85,6 +85,7 @@ typedef struct psvi_render_scene {
     float cell;                 // of the grid on planes
     v3 sun, sun_right, sun_up;  // the latter two as long as the sun's radius at a distance of 1
     bool space;
+    bool phong;
     float mirrors, glass;
     uint32_t seed, frame;
     uint32_t added_up; // pictures before this one

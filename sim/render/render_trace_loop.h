@@ -6,7 +6,7 @@ uint64_t PSVI_TRACE_PIXELS(const psvi_render_scene *scene, uint64_t first, uint6
     uint64_t rays = 0;
     for (uint64_t i = first; i < end; ++i) {
         rays += psvi_render_surface(scene, (uint32_t)i);
-        rays += psvi_render_light(scene, (uint32_t)i);
+        rays += scene->phong ? psvi_shade_pixel(scene, (uint32_t)i, true) : psvi_render_light(scene, (uint32_t)i);
     }
     return rays;
 }

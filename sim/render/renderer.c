@@ -182,6 +182,8 @@ static psv_status check_light(psv_context *context, const psv_picture_def *pictu
                          (double)picture->sun_radius);
     if (picture->sky < PSV_SKY_AUTO || picture->sky > PSV_SKY_SPACE)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "picture.sky is %d; it is 0 to 2", (int)picture->sky);
+    if (picture->shading < PSV_SHADING_DAYLIGHT || picture->shading > PSV_SHADING_PHONG)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "picture.shading is %d; it is 0 or 1", (int)picture->shading);
     if (!(picture->mirrors >= 0) || !(picture->glass >= 0) || !(picture->mirrors + picture->glass <= 1))
         return psvi_fail(context, PSV_ERROR_ARGUMENT,
                          "picture.mirrors is %g and picture.glass %g; shares are 0 to 1, and 1 together at most",
@@ -205,6 +207,9 @@ static psv_status aim(psv_renderer *renderer, const psv_picture_def *picture) {
     v3 forward, right = v3_make(0, 0, 0);
     psv_status status = check_view(context, &picture->camera, &forward, &right);
     if (status == PSV_OK) status = check_light(context, picture);
+    if (status == PSV_OK && picture->shading == PSV_SHADING_PHONG && !renderer->ops->phong)
+        status = psvi_fail(context, PSV_ERROR_UNSUPPORTED, "the backend %s has no PSV_SHADING_PHONG",
+                           psv_backend_name(context->backend));
     if (status != PSV_OK) return status;
     const float half = tanf(0.5f * picture->camera.field);
     scene->width = picture->width;
@@ -221,6 +226,7 @@ static psv_status aim(psv_renderer *renderer, const psv_picture_def *picture) {
     scene->sun_right = v3_scale(scene->sun_right, tanf(picture->sun_radius));
     scene->sun_up = v3_scale(scene->sun_up, tanf(picture->sun_radius));
     scene->space = picture->sky == PSV_SKY_SPACE;
+    scene->phong = picture->shading == PSV_SHADING_PHONG;
     scene->mirrors = picture->mirrors;
     scene->glass = picture->glass;
     scene->seed = picture->seed;
@@ -238,7 +244,8 @@ static bool same_picture(const psv_picture_def *a, const psv_picture_def *b) {
     return a->width == b->width && a->height == b->height && same_floats(a->camera.eye, b->camera.eye, 3) &&
            same_floats(a->camera.target, b->camera.target, 3) && same_floats(a->camera.up, b->camera.up, 3) &&
            a->camera.field == b->camera.field && same_floats(a->sun, b->sun, 3) && a->sun_radius == b->sun_radius &&
-           a->sky == b->sky && a->mirrors == b->mirrors && a->glass == b->glass && a->seed == b->seed;
+           a->sky == b->sky && a->shading == b->shading && a->mirrors == b->mirrors && a->glass == b->glass &&
+           a->seed == b->seed;
 }
 
 // --- a picture -------------------------------------------------------------------------------------------------------
@@ -265,7 +272,10 @@ static void begin_samples(psv_renderer *renderer, const psv_picture_def *picture
     renderer->last_bodies = bodies;
     scene->added_up = rests ? scene->added_up + 1 : 0;
     const uint32_t n = scene->added_up;
-    scene->passes = !picture->denoise || n >= PSVI_RENDER_ENOUGH ? 0 : n >= 16 ? 3 : n >= 4 ? 4 : PSVI_RENDER_PASSES;
+    scene->passes = !picture->denoise || scene->phong || n >= PSVI_RENDER_ENOUGH ? 0
+                    : n >= 16                                                    ? 3
+                    : n >= 4                                                     ? 4
+                                                                                 : PSVI_RENDER_PASSES;
 }
 
 static psv_status trace_and_filter(psv_renderer *renderer) {

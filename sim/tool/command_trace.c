@@ -13,7 +13,7 @@
 typedef struct trace_job {
     tool_device_options device;
     const char *paths[1];
-    const char *size, *out, *quality, *sort;
+    const char *size, *out, *quality, *sort, *shading;
     uint64_t samples, frames, bodies;
     bool has_frames, plain, json;
 
@@ -228,10 +228,13 @@ static bool names_scene(const char *name) {
 }
 
 static int take_options(trace_job *job) {
-    static const char *const qualities[] = {"linear", "fine", NULL};
+    static const char *const qualities[] = {"linear", "fine", NULL}, *const shadings[] = {"daylight", "phong", NULL};
     job->is_scene = names_scene(job->paths[0]);
     job->picture = psv_default_picture_def();
     if (job->plain) job->picture.mirrors = job->picture.glass = 0;
+    const int shading = tool_choose("--shading", job->shading, shadings);
+    if (shading < 0) return TOOL_REFUSED;
+    job->picture.shading = (psv_shading)shading;
     if (!job->has_frames) job->frames = job->is_scene ? 120 : 4;
     if (job->bodies > 0 && !job->is_scene)
         return tool_fail(TOOL_REFUSED, "--bodies is for scenes; %s is a mesh", job->paths[0]);
@@ -281,8 +284,12 @@ static void release_job(trace_job *job) {
 }
 
 int command_trace(int argc, char **argv) {
-    trace_job job = {
-        .device = {.backend = "auto"}, .size = "960x540", .quality = "linear", .sort = "radix", .samples = 8};
+    trace_job job = {.device = {.backend = "auto"},
+                     .size = "960x540",
+                     .quality = "linear",
+                     .sort = "radix",
+                     .shading = "daylight",
+                     .samples = 8};
     const tool_option options[] = {
         {.name = "--size",
          .argument = "WxH",
@@ -318,6 +325,11 @@ int command_trace(int argc, char **argv) {
          .help = "sorter of the tree's keys, see 'pairsieve list'; radix without it",
          .kind = OPTION_TEXT,
          .target = &job.sort},
+        {.name = "--shading",
+         .argument = "NAME",
+         .help = "daylight (the default) or phong: Phong's formula with gloss, one ray to the sun, no noise",
+         .kind = OPTION_TEXT,
+         .target = &job.shading},
         {.name = "--plain", .help = "no mirrors and no glass", .kind = OPTION_FLAG, .target = &job.plain},
         {.name = "--out",
          .argument = "FILE",

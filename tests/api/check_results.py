@@ -29,6 +29,7 @@ COMMANDS = [
     "sort --file records.bin --out sorted.bin --memory 1 --restart --backend cpu --json",
     "pairs mesh.obj --backend cpu --json",
     "trace mesh.obj --size 32x32 --frames 1 --out picture.png --backend cpu --json",
+    "trace mesh.obj --size 32x32 --frames 1 --shading phong --out picture.png --backend cpu --json",
 ]
 REPORT = "report --scenes stack,drop --counts 300,900 --seconds 1 --backend cpu --out page.html --json-out {}"
 
@@ -196,6 +197,8 @@ def main():
         run("sort --file records.bin --out sorted.bin --value-bytes 3", 2)
         run("sort --file records.bin --out sorted.bin --count 5", 2)
         run("sort --out sorted.bin", 2)
+        run("sort --count 9 --restart", 2)
+        run("trace mesh.obj --shading flat --out picture.png", 2)
         for file in ("a.json", "b.json"):
             run(REPORT.format(file))
             report = json.loads((folder / file).read_text())

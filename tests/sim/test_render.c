@@ -4,6 +4,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -288,6 +289,112 @@ static void triangles_against_brute_force(void **state) {
     end();
 }
 
+// --- Phong's shading, by its formula in double precision -------------------------------------------------------------
+
+static uint32_t mixed_bits(uint32_t x) { // as docs/how/rendering.md has it
+    x = (x ^ x >> 16) * 0x7feb352du;
+    x = (x ^ x >> 15) * 0x846ca68bu;
+    return x ^ x >> 16;
+}
+
+static double gloss_at(const double p[3], double cell) {
+    const uint32_t primes[3] = {73856093u, 19349663u, 83492791u};
+    uint32_t bits = 0;
+    for (int k = 0; k < 3; ++k)
+        bits ^= (uint32_t)(int32_t)floor(p[k] / cell) * primes[k];
+    return (mixed_bits(bits) >> 8) / 16777216.0;
+}
+
+static int grey_of(double x) {
+    const double bent = x < 0.6 ? x : 0.6 + 0.4 * (1 - exp((0.6 - x) / 0.4));
+    return (int)(255 * pow(bent < 0 ? 0 : bent > 1 ? 1 : bent, 1 / 2.2) + 0.5);
+}
+
+static double dot_of(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+// Colours of the surface of a pixel; false: the sky. *highlight: what is added to them.
+static bool phong_colour(const psv_picture_def *picture, uint32_t pixel, int colour[3], double *highlight) {
+    static const double paint[3] = {0.60, 0.55, 0.48}, still[3] = {0.22, 0.23, 0.26}, bright[3] = {1.02, 0.96, 0.84};
+    const psv_pixel_hit *hit = &found[pixel];
+    double d[3], n[3], p[3], sun[3], mirrored[3], distance = 0, shine;
+    if (hit->slot == PSV_NO_ITEM) return false;
+    oracle_eye_ray(picture, pixel, 0.5, 0.5, d);
+    for (int k = 0; k < 3; ++k) {
+        n[k] = (double)hit->normal[k];
+        p[k] = (double)picture->camera.eye[k] + d[k] * (double)hit->t;
+        sun[k] = (double)picture->sun[k];
+        distance += pow((double)picture->camera.target[k] - (double)picture->camera.eye[k], 2);
+    }
+    const double length = sqrt(dot_of(sun, sun)), along = dot_of(d, n);
+    for (int k = 0; k < 3; ++k) {
+        sun[k] /= length;
+        mirrored[k] = d[k] - 2 * along * n[k];
+    }
+    shine = fmax(dot_of(mirrored, sun), 0);
+    *highlight = hit->sun > 0 ? pow(shine, 32) * gloss_at(p, pow(10, floor(log10(sqrt(distance) / 8)))) : 0;
+    for (int k = 0; k < 3; ++k)
+        colour[k] = grey_of(paint[k] * (still[k] + (hit->sun > 0 ? bright[k] * dot_of(n, sun) : 0)) + *highlight);
+    return true;
+}
+
+static void phong_by_its_formula(void **state) {
+    (void)state;
+    static psv_pixel_hit daylight[PIXELS];
+    make_shapes(5);
+    psv_buffer vertices, indices;
+    CHECK(psv_alloc_buffer(context, sizeof corners, &vertices));
+    CHECK(psv_alloc_buffer(context, sizeof faces, &indices));
+    CHECK(psv_upload(context, vertices, corners, sizeof corners));
+    CHECK(psv_upload(context, indices, faces, sizeof faces));
+    const psv_triangle_set set = psv_triangles_of(vertices, SIDE * SIDE, indices, sizeof faces / sizeof *faces);
+    make_renderer(PSV_TREE_LINEAR, set.count);
+    psv_picture_def picture = make_picture(5);
+    memcpy(picture.camera.eye, (float[3]){-3, 4, -3}, 12); // against the sun, which is low
+    memcpy(picture.sun, (float[3]){0.7f, 0.35f, 0.7f}, 12);
+    CHECK(psv_render_triangles(renderer, &set, &picture, pixels, hits));
+    CHECK(psv_download(context, daylight, hits, sizeof daylight));
+    picture.shading = PSV_SHADING_PHONG;
+    if (psv_render_triangles(renderer, &set, &picture, pixels, hits) == PSV_ERROR_UNSUPPORTED) {
+        assert_int_equal(backend, PSV_BACKEND_CUDA);
+        end();
+        return;
+    }
+    picture.sun_radius = 0.3f; // plays no part, nor does the noise of other frames
+    uint32_t other = 0, glossy = 0, lit = 0, seen = 0, rays = PIXELS;
+    for (picture.frame = 0; picture.frame < 2; ++picture.frame) {
+        CHECK(psv_render_triangles(renderer, &set, &picture, pixels, hits));
+        CHECK(psv_download(context, found, hits, sizeof found));
+        CHECK(psv_download(context, picture_words, pixels, sizeof picture_words));
+        for (uint32_t i = 0; i < PIXELS; ++i) {
+            int colour[3];
+            double highlight;
+            assert_memory_equal(&found[i], &daylight[i], offsetof(psv_pixel_hit, sun));
+            if (!phong_colour(&picture, i, colour, &highlight)) continue;
+            bool same = found[i].sun == daylight[i].sun && found[i].sky == 0;
+            for (int k = 0; k < 3; ++k)
+                same &= abs((int)(picture_words[i] >> 8 * k & 255u) - colour[k]) <= 1;
+            other += !same;
+            ++seen;
+            lit += found[i].sun > 0;
+            glossy += highlight > 0.1;
+        }
+    }
+    // At the edge of a cube of the gloss map, and of a shadow, either side is right.
+    assert_in_range(other, 0, seen / 100);
+    assert_in_range(lit, seen / 8, seen * 7 / 8);
+    assert_in_range(glossy, seen / 50, seen);
+    psv_render_statistics statistics;
+    CHECK(psv_read_render_statistics(renderer, &statistics));
+    for (uint32_t i = 0; i < PIXELS; ++i) {
+        const float *n = found[i].normal, *sun = picture.sun;
+        rays += found[i].slot != PSV_NO_ITEM && n[0] * sun[0] + n[1] * sun[1] + n[2] * sun[2] > 0;
+    }
+    assert_int_equal(statistics.rays, rays); // one to the sun from each surface that looks to it, none to the sky
+    psv_free_buffer(context, &vertices);
+    psv_free_buffer(context, &indices);
+    end();
+}
+
 // --- pictures that rest ----------------------------------------------------------------------------------------------
 
 // Mean distance of two pictures' bytes.
@@ -529,11 +636,11 @@ static void bad_pictures(void **state) {
     (void)state;
     begin(25, PSV_TREE_LINEAR);
     const psv_picture_def good = make_picture(25);
-    psv_picture_def bad[11];
-    static const char *const words[11] = {"default_picture_def", "same place", "up is zero", "not finite",
+    psv_picture_def bad[12];
+    static const char *const words[12] = {"default_picture_def", "same place", "up is zero", "not finite",
                                           "field is 0",          "65 x 40",    "0 x 40",     "sun must be",
-                                          "sun_radius is -1",    "mirrors is", "sky is 3"};
-    for (int i = 0; i < 11; ++i)
+                                          "sun_radius is -1",    "mirrors is", "sky is 3",   "shading is 2"};
+    for (int i = 0; i < 12; ++i)
         bad[i] = good;
     bad[0].cookie = 1;
     memcpy(bad[1].camera.target, bad[1].camera.eye, 12);
@@ -546,7 +653,8 @@ static void bad_pictures(void **state) {
     bad[8].sun_radius = -1;
     bad[9].mirrors = 0.7f, bad[9].glass = 0.4f;
     bad[10].sky = (psv_sky)3;
-    for (int i = 0; i < 11; ++i)
+    bad[11].shading = (psv_shading)2;
+    for (int i = 0; i < 12; ++i)
         refuses(psv_render_world(renderer, &bad[i], pixels, hits), PSV_ERROR_ARGUMENT, words[i]);
     psv_buffer small = psv_sub_buffer(pixels, 0, 4 * PIXELS - 4);
     refuses(psv_render_world(renderer, &good, small, hits), PSV_ERROR_ARGUMENT, "pixels");
@@ -590,12 +698,12 @@ int main(int argc, char **argv) {
     psv_context_def def = psv_default_context_def();
     def.backend = backend;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(against_brute_force), cmocka_unit_test(triangles_against_brute_force),
-        cmocka_unit_test(adding_up),           cmocka_unit_test(begins_anew),
-        cmocka_unit_test(ground_changes),      cmocka_unit_test(bodies_come_at_rest),
-        cmocka_unit_test(profiles_stay_apart), cmocka_unit_test(same_bytes),
-        cmocka_unit_test(whole_pictures),      cmocka_unit_test(bad_pictures),
-        cmocka_unit_test(bad_renderers),
+        cmocka_unit_test(against_brute_force),  cmocka_unit_test(triangles_against_brute_force),
+        cmocka_unit_test(phong_by_its_formula), cmocka_unit_test(adding_up),
+        cmocka_unit_test(begins_anew),          cmocka_unit_test(ground_changes),
+        cmocka_unit_test(bodies_come_at_rest),  cmocka_unit_test(profiles_stay_apart),
+        cmocka_unit_test(same_bytes),           cmocka_unit_test(whole_pictures),
+        cmocka_unit_test(bad_pictures),         cmocka_unit_test(bad_renderers),
     };
     return RUN_BACKEND_TESTS("render", &def, &context, tests);
 }

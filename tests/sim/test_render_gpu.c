@@ -185,6 +185,15 @@ static void test_pictures(void **state) {
     paint(&here, &picture, TRIANGLES);
     paint(&there, &picture, TRIANGLES);
     compare(&here, &there, 100);
+    picture.shading = PSV_SHADING_PHONG;
+    for (uint32_t frame = 200; frame < 203; ++frame) {
+        picture.rests = frame > 200;
+        picture.frame = frame;
+        paint(&here, &picture, TRIANGLES);
+        paint(&there, &picture, TRIANGLES);
+        compare(&here, &there, frame);
+    }
+    picture.rests = false;
     paint(&here, &picture, 0); // sky alone
     paint(&there, &picture, 0);
     compare(&here, &there, 101);

@@ -53,14 +53,21 @@ typedef enum psv_sky {
     PSV_SKY_SPACE = 2 // dark, without light
 } psv_sky;
 
+typedef enum psv_shading {
+    PSV_SHADING_DAYLIGHT = 0, // sun and sky by random rays, smoothed
+    PSV_SHADING_PHONG = 1     // Phong's formula with one ray to the middle of the sun and highlights by a gloss map
+                              // (docs/how/rendering.md): no noise, nothing smoothed. sun_radius and denoise are unused
+} psv_shading;
+
 typedef struct psv_picture_def {
     uint32_t cookie;        // set by psv_default_picture_def
     uint32_t width, height; // pixels, within the renderer's; default 960 x 540
     psv_camera camera;
-    float sun[3];     // direction to the sun, not zero; default (0.42, 0.80, 0.43)
-    float sun_radius; // half the angle that the sun fills, radians, 0 (hard shadows) to 0.5; default 0.02
-    psv_sky sky;      // default PSV_SKY_AUTO
-    float mirrors;    // share of the bodies, ground aside, that are mirrors, 0 to 1; default 0.04
+    float sun[3];        // direction to the sun, not zero; default (0.42, 0.80, 0.43)
+    float sun_radius;    // half the angle that the sun fills, radians, 0 (hard shadows) to 0.5; default 0.02
+    psv_sky sky;         // default PSV_SKY_AUTO
+    psv_shading shading; // default PSV_SHADING_DAYLIGHT
+    float mirrors;       // share of the bodies, ground aside, that are mirrors, 0 to 1; default 0.04
     float glass;   // likewise of glass: balls, boxes, capsules and hulls; the two shares sum to 1 at most; default 0.04
     bool denoise;  // smooth the light over surfaces; less the more pictures have added up; default true
     bool rests;    // nothing has moved since the last picture: the samples of this one are added to it. Taken as
@@ -86,8 +93,8 @@ typedef struct psv_pixel_hit {
 // byte, then green, blue and 255; sRGB. hits: empty, or a psv_pixel_hit for each pixel.
 // Errors: PSV_ERROR_ARGUMENT (a field out of range, a buffer too small or misaligned; the renderer has no world),
 // PSV_ERROR_MEMORY (trees of new ground), PSV_ERROR_DEVICE. On OpenGL and Vulkan also PSV_ERROR_UNSUPPORTED (height
-// fields and meshes as ground) and PSV_ERROR_CAPACITY (shapes of more parts since the renderer was made). Waits for
-// steps that found too little room.
+// fields and meshes as ground) and PSV_ERROR_CAPACITY (shapes of more parts since the renderer was made); on CUDA
+// PSV_ERROR_UNSUPPORTED for PSV_SHADING_PHONG. Waits for steps that found too little room.
 psv_status psv_render_world(psv_renderer *renderer, const psv_picture_def *picture, psv_buffer pixels, psv_buffer hits);
 
 // The same of triangles, which have no mirrors and no glass. `worlds` of the set are not looked at. Also

@@ -20,7 +20,7 @@ static psvi_gpu_call picture_call(const psvi_render_scene *scene, const psvi_gpu
     for (uint32_t i = 0; i < 7; ++i)
         put_vector(params + 6 + 3 * (size_t)i, vectors[i]);
     memcpy(params + 27, &scene->pixel, 4);
-    params[28] = scene->space;
+    params[28] = (scene->space ? 1u : 0u) | (scene->phong ? 2u : 0u);
     params[29] = scene->seed;
     params[30] = scene->frame;
     params[31] = scene->added_up;
@@ -74,7 +74,7 @@ static psv_status filter(psv_context *context, const psvi_render_scene *scene) {
     return status == PSV_OK ? psvi_gpu_run(context, &call) : status;
 }
 
-static const psvi_render_ops ops = {.load = psvi_gpu_load_world, .trace = trace, .filter = filter};
+static const psvi_render_ops ops = {.load = psvi_gpu_load_world, .trace = trace, .filter = filter, .phong = true};
 
 #if PSV_HAVE_GL
 const psvi_sim_module psvi_gl_sim = {.render = &ops};

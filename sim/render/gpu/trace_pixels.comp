@@ -69,6 +69,32 @@ vec3 light_at(uint pixel, vec3 p, vec3 normal, out uint rays, out bool sun_seen,
     return light + (sky_seen ? sky(to_sky) * 1.1 : vec3(0.045, 0.042, 0.038));
 }
 
+// The gloss map: a number from 0 to 1 for each cube of space with the grid's width.
+float gloss_at(vec3 p) {
+    precise float scale = divided(1.0, CELL);
+    precise vec3 c = p * scale;
+    uvec3 cell = uvec3(ivec3(floor(clamp(c, vec3(-1e9), vec3(1e9))))) * uvec3(73856093u, 19349663u, 83492791u);
+    return float(hash(cell.x ^ cell.y ^ cell.z) >> 8) * 5.9604644775390625e-8;
+}
+
+// Phong's formula with a ray to the middle of the sun.
+vec3 phong_at(vec3 p, vec3 normal, out uint rays, out bool sun_seen, out float highlight) {
+    float slope = dot_of(normal, SUN);
+    sun_seen = slope > 0.0;
+    rays = sun_seen ? 1u : 0u;
+    highlight = 0.0;
+    if (sun_seen) sun_seen = look(p, SUN, true).slot == NO_ITEM;
+    vec3 light = vec3(0.22, 0.23, 0.26);
+    if (!sun_seen) return light;
+    vec3 from_eye = unit_or(p - EYE, FORWARD);
+    vec3 mirrored = unit_or(sum_with(from_eye, normal, -2.0 * dot_of(from_eye, normal)), normal);
+    float shine = max(dot_of(mirrored, SUN), 0.0);
+    for (int k = 0; k < 5; ++k) // to the power of 32
+        shine *= shine;
+    highlight = shine * gloss_at(p);
+    return sum_with(light, vec3(1.02, 0.96, 0.84), slope);
+}
+
 void note_hit(uint pixel, seen_surface seen, bool sun_seen, bool sky_seen) {
     if (!WANTS_HITS) return;
     uint at = base(10) + 8u * pixel;
@@ -82,9 +108,9 @@ void note_hit(uint pixel, seen_surface seen, bool sun_seen, bool sky_seen) {
 }
 
 // A pixel's values; added to those of the pictures before.
-void put_pixel(uint pixel, vec4 place, vec3 albedo, vec3 emission, vec3 light) {
+void put_pixel(uint pixel, vec4 place, vec3 albedo, vec3 emission, vec3 light, float highlight) {
     float share = 1.0 / float(ADDED_UP + 1u);
-    vec3 colour = emission + albedo * light;
+    vec3 colour = emission + albedo * light + highlight;
     surfaces[pixel] = place;
     albedos[pixel] = vec4(albedo, 0.0);
     emissions[pixel] = vec4(emission, 0.0);
@@ -99,6 +125,7 @@ uint trace(uint pixel) {
     float way = seen.t;
     uint rays = 0u, light_rays = 0u;
     bool sun_seen = false, sky_seen = false;
+    float highlight = 0.0;
 #if BODIES
     while (seen.slot != NO_ITEM && rays < MOST_BOUNCES && goes_on(pixel, rays, seen, p, d, weight)) {
         seen = look(p, d, false);
@@ -117,10 +144,12 @@ uint trace(uint pixel) {
         albedo = vec3(0.60, 0.55, 0.48);
         emission = vec3(0.0);
 #endif
-        light = light_at(pixel, lifted(at, seen.normal, seen.t), seen.normal, light_rays, sun_seen, sky_seen);
+        vec3 from = lifted(at, seen.normal, seen.t);
+        light = PHONG ? phong_at(from, seen.normal, light_rays, sun_seen, highlight)
+                      : light_at(pixel, from, seen.normal, light_rays, sun_seen, sky_seen);
     }
     note_hit(pixel, first, sun_seen, sky_seen);
-    put_pixel(pixel, vec4(seen.normal, seen.slot == NO_ITEM ? infinity() : way), albedo, emission, light);
+    put_pixel(pixel, vec4(seen.normal, seen.slot == NO_ITEM ? infinity() : way), albedo, emission, light, highlight);
     return rays + 1u + light_rays;
 }
 
