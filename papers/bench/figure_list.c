@@ -78,9 +78,11 @@ const figure figure_list[] = {
     {"garcia-1", GARCIA, "Figures 1 to 3", "Block diagrams of three GPUs", "The hardware of the paper.",
      .state = "a drawing", .absent = "Drawings of hardware; the facts of this machine stand above."},
     {"garcia-4", GARCIA, "Figures 4 to 8", "Radix sort, split and scan", "The steps of a pass.", .state = "a drawing",
-     .absent =
-         "Drawings: papers/sort/gl/split_sort.comp and papers/sort/cuda/split.cu carry out these steps; the stages "
-         "of the scan are not timed one by one."},
+     .absent = "Drawings: papers/sort/gpu/split_sort.comp and papers/sort/cuda/split.cu carry out these steps."},
+    {"garcia-stages", GARCIA, "Section IV", "Stages of the sort",
+     "A pass is a sort of blocks by four scans in shared memory, a prefix sum of the bucket sizes, and a scatter.",
+     figure_split_stages, "The paper gives no times. The stages are timed in compute shaders, all passes together.",
+     .x_name = "keys", .y_name = "ms", .log_x = true, .stacked = true},
     {"garcia-9", GARCIA, "Figure 9", "Split beside the library's radix sort",
      "The library (Thrust) is about as fast up to 2M keys and 1.7 to 2 times as fast above.", figure_split,
      "The curves are not given as numbers.", TIMES},

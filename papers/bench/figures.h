@@ -158,6 +158,7 @@ int figure_one_word(figure_run *run);
 // García et al.
 int figure_split(figure_run *run);
 int figure_split_gl(figure_run *run);
+int figure_split_stages(figure_run *run);
 int figure_pictures(figure_run *run);
 int figure_trees(figure_run *run);
 int figure_walks(figure_run *run);

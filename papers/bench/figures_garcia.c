@@ -6,6 +6,7 @@
 #include "figures.h"
 #include "host_walk.h"
 #include "pairsieve/render.h"
+#include "sort_parts.h"
 
 // --- Figures 9 and 10: split ----------------------------------------------------------------------------------------
 
@@ -36,6 +37,79 @@ int figure_split_gl(figure_run *run) {
                 figure_say(run, ", %llu keys in %.4g ms", (unsigned long long)*count,
                            figure_value(run, "gl", "split", (double)*count));
         figure_say(run, ".");
+    }
+    return code;
+}
+
+// --- section IV: stages ---------------------------------------------------------------------------------------------
+
+#define STAGE_ROUNDS 7
+#define STAGE_PASSES (32 / SPLIT_DIGIT_BITS)
+
+typedef struct stage_place {
+    psv_context *context;
+    psv_sorter *sorter;
+    uint32_t *keys;
+    psv_buffer buffer;
+    uint64_t count;
+} stage_place;
+
+static psv_status sort_stage(void *user) {
+    const stage_place *place = user;
+    psv_status status = psv_upload(place->context, place->buffer, place->keys, 4 * place->count);
+    if (status == PSV_OK) status = psv_sort_keys(place->sorter, place->buffer, place->count);
+    return status == PSV_OK ? psv_synchronize(place->context) : status;
+}
+
+static psv_status time_stages(stage_place *place, double *ms) {
+    psv_sorter_def def = psv_default_sorter_def();
+    def.method = "split";
+    def.max_count = place->count;
+    psv_status status = psv_create_sorter(place->context, &def, &place->sorter);
+    if (status == PSV_OK) status = psv_alloc_buffer(place->context, 4 * place->count, &place->buffer);
+    if (status == PSV_OK)
+        status = sort_time_parts(place->context, place->sorter, SPLIT_PARTS, STAGE_PASSES, sort_stage, place,
+                                 STAGE_ROUNDS, ms);
+    psv_free_buffer(place->context, &place->buffer);
+    psv_destroy_sorter(place->sorter);
+    return status;
+}
+
+static int add_stages(figure_run *run, const figure_device *device, uint64_t count, double *whole) {
+    stage_place place = {.context = device->context, .count = count, .keys = malloc(4 * count)};
+    double ms[SPLIT_PARTS * STAGE_ROUNDS];
+    if (place.keys == NULL) return figure_no_memory();
+    for (uint64_t i = 0; i < count; ++i)
+        place.keys[i] = (uint32_t)(i * 2654435761u);
+    const psv_status status = time_stages(&place, ms);
+    free(place.keys);
+    *whole = 0;
+    for (int p = 0; p < SPLIT_PARTS && status == PSV_OK; ++p) {
+        if (!figure_add(run, device->name, split_part_names[p], (double)count, ms + p * STAGE_ROUNDS, STAGE_ROUNDS))
+            return figure_no_memory();
+        *whole += figure_value(run, device->name, split_part_names[p], (double)count);
+    }
+    return tool_fail_status(device->context, status);
+}
+
+int figure_split_stages(figure_run *run) {
+    const figure_device *device = figure_device_of(run, PSV_BACKEND_GL);
+    const double longest = figure_longest_ms(run);
+    double whole = 0;
+    int code = TOOL_DONE;
+    for (const uint64_t *count = figure_counts(run); device != NULL && *count != 0 && code == TOOL_DONE; ++count) {
+        code = add_stages(run, device, *count, &whole);
+        if (code != TOOL_DONE || 4 * whole > longest || count[1] == 0) {
+            if (code == TOOL_DONE)
+                figure_say(run,
+                           "gl: of %.3g ms for %llu keys, sorting the blocks is %.0f%%, the prefix sum %.0f%%, the "
+                           "scatter %.0f%%.",
+                           whole, (unsigned long long)*count,
+                           100 * figure_value(run, device->name, split_part_names[0], (double)*count) / whole,
+                           100 * figure_value(run, device->name, split_part_names[1], (double)*count) / whole,
+                           100 * figure_value(run, device->name, split_part_names[2], (double)*count) / whole);
+            break;
+        }
     }
     return code;
 }

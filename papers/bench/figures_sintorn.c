@@ -10,8 +10,8 @@
 #include "cpu_sorts.h"
 #include "figures.h"
 #include "host_hybrid.h"
-#include "hybrid_parts.h"
 #include "pairsieve/sim.h"
+#include "sort_parts.h"
 
 // --- quicksort ------------------------------------------------------------------------------------------------------
 
@@ -264,7 +264,7 @@ static psv_status time_steps(figure_run *run, const figure_device *device, trans
             times[p][r] = t->ms[p];
     }
     if (status == PSV_OK && hybrid)
-        status = hybrid_time_parts(t->context, t->sorter, transfer_once, t, TRANSFER_ROUNDS, parts);
+        status = sort_time_parts(t->context, t->sorter, HYBRID_PARTS, 1, transfer_once, t, TRANSFER_ROUNDS, parts);
     for (int p = 0; p < STEPS && status == PSV_OK; ++p)
         if (!hybrid || p != SORT)
             *fits = *fits && figure_add(run, device->name, labels[p], (double)t->count, times[p], TRANSFER_ROUNDS);

@@ -14,8 +14,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "hybrid_parts.h"
 #include "pairsieve/sort.h"
+#include "sort_parts.h"
 
 #define MOST_RUNS 101
 
@@ -271,8 +271,8 @@ static bool time_parts(bench *b, const variant *v, uint64_t count, double *parts
     double times[HYBRID_PARTS * MOST_RUNS];
     parts_sort sort = {b, make_sorter(b, v, count), v, count};
     if (sort.sorter == NULL) return false;
-    const bool good =
-        !failed(b, hybrid_time_parts(b->context, sort.sorter, sort_parts, &sort, b->runs, times), v->label);
+    const bool good = !failed(
+        b, sort_time_parts(b->context, sort.sorter, HYBRID_PARTS, 1, sort_parts, &sort, b->runs, times), v->label);
     for (int p = 0; p < HYBRID_PARTS && good; ++p)
         parts[p] = median(times + p * b->runs, b->runs);
     psv_destroy_sorter(sort.sorter);

@@ -116,6 +116,9 @@ def check_papers(folder, run, validator):
     run(PAPERS.format("garcia-walk", "walks.json") + " --devices cpu")
     walks = json.loads((folder / "walks.json").read_text())["tables"]["garcia-walk"]["rows"]
     assert len({row["series"] for row in walks}) == 3 and all(row["y"] > 0 for row in walks), walks
+    run(PAPERS.format("garcia-stages", "stages.json"))
+    stages = json.loads((folder / "stages.json").read_text())["tables"]["garcia-stages"]["rows"]
+    assert len(stages) % 3 == 0 and all(row["y"] > 0 for row in stages), stages  # none where there is no OpenGL
     run("bench papers --mesh", 2)
     run("bench papers mesh.obj", 2)
     run("bench papers --json", 2)

@@ -7,6 +7,15 @@
 #define BUCKETS 16u
 #define DIGIT_BITS 4u
 
+// Parts of a pass, for the benchmark of the paper's stages: where sorter->state is not NULL it points to events of the
+// context's backend, one at the beginning and one at the end of each part of each pass.
+#define PARTS 3u
+
+static void mark(const psv_sorter *sorter, uint32_t number) {
+    void *const *events = sorter->state;
+    if (events != NULL) sorter->context->ops->record_event(sorter->context, events[number]);
+}
+
 typedef struct split_memory {
     char *state, *totals, *table;
     char *sorted_keys, *sorted_values; // blocks
@@ -56,9 +65,9 @@ static psv_status run_dispatch(psv_sorter *sorter, const psvi_sort_request *requ
     return psvi_gpu_run(sorter->context, &call);
 }
 
-// Source to sorted blocks to target.
+// Source to sorted blocks to target. `marks`: events before the pass.
 static psv_status run_pass(psv_sorter *sorter, const psvi_sort_request *request, const split_memory *memory,
-                           const psvi_gpu_pass *pass, uint32_t blocks) {
+                           const psvi_gpu_pass *pass, uint32_t blocks, uint32_t marks) {
     psvi_gpu_pass sort = *pass, scatter = *pass;
     sort.keys_out = memory->sorted_keys;
     scatter.keys = memory->sorted_keys;
@@ -68,10 +77,13 @@ static psv_status run_pass(psv_sorter *sorter, const psvi_sort_request *request,
         scatter.values = memory->sorted_values;
     }
     psv_status status = run_dispatch(sorter, request, memory, &sort, blocks, &psvi_glsl_split_sort);
+    mark(sorter, marks);
     if (status == PSV_OK)
         status = psvi_gpu_scan(sorter->context, memory->state, memory->table, memory->totals, BUCKETS, blocks, BLOCK);
-    return status == PSV_OK ? run_dispatch(sorter, request, memory, &scatter, blocks, &psvi_glsl_split_scatter)
-                            : status;
+    mark(sorter, marks + 1);
+    if (status == PSV_OK) status = run_dispatch(sorter, request, memory, &scatter, blocks, &psvi_glsl_split_scatter);
+    mark(sorter, marks + 2);
+    return status;
 }
 
 static psv_status split_run(psv_sorter *sorter, const psvi_sort_request *request) {
@@ -81,9 +93,10 @@ static psv_status split_run(psv_sorter *sorter, const psvi_sort_request *request
     (void)layout(&sorter->def, sorter->scratch, &memory);
     char *const keys[2] = {memory.keys, memory.keys}, *const values[2] = {memory.values, memory.values};
     psv_status status = psvi_gpu_begin_sort(sorter->context, request, memory.state, BLOCK, blocks, 1, false);
+    mark(sorter, 0);
     for (uint32_t p = 0; p < passes && status == PSV_OK; ++p) {
         const psvi_gpu_pass pass = psvi_gpu_pass_of(sorter, request, p, passes, DIGIT_BITS, keys, values);
-        status = run_pass(sorter, request, &memory, &pass, blocks);
+        status = run_pass(sorter, request, &memory, &pass, blocks, 1 + PARTS * p);
     }
     sorter->statistics = (psv_sort_statistics){.passes_run = passes};
     return status == PSV_OK ? psvi_gpu_finish_sorted(sorter, request, memory.state) : status;
