@@ -506,6 +506,7 @@ int figure_buckets(figure_run *run) {
 }
 
 int figure_histogram(figure_run *run) {
+    if (figure_device_of(run, PSV_BACKEND_CPU) == NULL) return TOOL_DONE;
     static const struct {
         const char *name;
         figure_keys keys;
