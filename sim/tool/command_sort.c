@@ -204,16 +204,20 @@ static int sort_file(sort_job *job) {
     return tool_sort_a_file(&job->file);
 }
 
+static sort_job default_job(void) {
+    return (sort_job){.device = {.backend = "auto"},
+                      .key_name = "u32",
+                      .distribution = "uniform",
+                      .method = "radix",
+                      .rank_options.limit = TOOL_TIME_LIMIT,
+                      .count = 1000000,
+                      .seed = 1,
+                      .repeat = 11,
+                      .file = {.mebibytes = 1024, .value_bytes = 4}};
+}
+
 int command_sort(int argc, char **argv) {
-    sort_job job = {.device = {.backend = "auto"},
-                    .key_name = "u32",
-                    .distribution = "uniform",
-                    .method = "radix",
-                    .rank_options.limit = TOOL_TIME_LIMIT,
-                    .count = 1000000,
-                    .seed = 1,
-                    .repeat = 11,
-                    .file = {.mebibytes = 1024, .value_bytes = 4}};
+    sort_job job = default_job();
     const tool_option options[] = {
         {.name = "--keys",
          .argument = "TYPE",
