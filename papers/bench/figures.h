@@ -57,6 +57,7 @@ typedef struct figure_device {
 struct figure_run {
     report_job job;                           // options, report and tables
     const char *beside, *only, *only_devices; // only_devices: NULL: all
+    const char *commit;                       // NULL: of the build
     const char *meshes[FIGURE_MESHES];
     uint32_t mesh_count;
     bool has_meshes;

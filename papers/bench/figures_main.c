@@ -212,7 +212,9 @@ static int begin(figure_run *run, int argc, char **argv, json_t **other) {
     if (code != TOOL_DONE) return code;
     json_object_set_new(job->report, "figures", json_array());
     const int workers = psv_context_worker_count(run->devices[0].context); // a GPU's context has none of its own
-    json_object_set_new(json_object_get(job->report, "machine"), "workers", json_integer(workers));
+    json_t *machine = json_object_get(job->report, "machine");
+    json_object_set_new(machine, "workers", json_integer(workers));
+    if (run->commit != NULL) json_object_set_new(machine, "commit", tool_json_text(run->commit));
     return TOOL_DONE;
 }
 
@@ -238,6 +240,11 @@ static int parse(figure_run *run, int argc, char **argv) {
          .help = "another machine's --json-out, whose points are drawn too",
          .kind = OPTION_TEXT,
          .target = &run->beside},
+        {.name = "--commit",
+         .argument = "HASH",
+         .help = "names the commit of a build without git",
+         .kind = OPTION_TEXT,
+         .target = &run->commit},
         {.name = "--workers",
          .argument = "N",
          .help = "threads of the CPU backend; all cores without it",

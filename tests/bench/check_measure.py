@@ -5,6 +5,7 @@ SOURCE_FOLDER
 Exit code 77: git or sh is not there.
 """
 import csv
+import json
 import os
 import pathlib
 import shutil
@@ -57,6 +58,10 @@ def check_take(source, folder):
             writer.writeheader()
             writer.writerows(dict(row, commit="abc1234", device="NVIDIA X1 80GB HBM3") for row in rows)
 
+    figure = {"paper": "A & B 2007", "place": "Figure 1", "claim": "It is fast.", "here": "It is slow. ", "state": "measured"}
+    machine = {"processor": "P", "gpu": "NVIDIA X1 80GB", "commit": "abc1234", "date": "2026-01-02T03"}
+    (out / "papers.json").write_text(json.dumps({"figures": [figure, dict(figure, state="a drawing")], "machine": machine}))
+
     def run(*command):
         done = subprocess.run([*command], cwd=copy, capture_output=True, text=True)
         return done.returncode, done.stdout + done.stderr
@@ -80,6 +85,8 @@ def check_take(source, folder):
     assert "`new-machine/sort.csv`, `new-machine/collision.csv`, commit abc1234" in readme and "NVIDIA X1 |" in readme, readme
     assert "nvidia-h200" not in readme and "`new-machine/sim.csv`, commit abc1234" in readme, readme
     assert "<!-- table: pairs-gpu new-machine -->" in page and "nvidia-h200/meshes.csv" in page, page
+    page = (copy / "docs/measured/measured-papers.md").read_text()
+    assert "| figure | the paper | on an NVIDIA X1 |" in page and page.count("| A, Figure 1 | It is fast. | It is slow. |") == 1, page
     assert "abc1234,new-machine" in (copy / "tests/bench/results/history.csv").read_text()
     assert run(*tables, "--check")[0] == 0
     # A row of another commit, and a figure in prose.

@@ -12,6 +12,7 @@ docs/measured have no measured figure elsewhere.
 """
 import argparse
 import csv
+import json
 import os
 import re
 import sys
@@ -182,6 +183,18 @@ def papers():
     return grid(["figure", "time of", "over time of", "items", "here", "in the paper"], lines) + origin([file], rows)
 
 
+def papers_here(machine):
+    """What the papers claim and what this machine measured, figure by figure, from the JSON file of bench papers."""
+    file = f"{machine}/papers.json"
+    with open(os.path.join(ROOT, "tests/bench/results", file), encoding="utf-8") as stream:
+        report = json.load(stream)
+    lines = [[f"{figure['paper'].split(',')[0].split(' et ')[0].split(' &')[0]}, {figure['place']}", figure["claim"], figure["here"].strip()]
+             for figure in report["figures"] if figure["state"] == "measured"]
+    where = report["machine"]
+    return grid(["figure", "the paper", f"on an {device_of({'device': where.get('gpu', where['processor'])})}"], lines) + [
+        "", f"<sub>`{file}`, commit {where['commit']}, {where['date'][:10]}</sub>"]
+
+
 def history(machine):
     """Times of a few cases from commit to commit, and a chart: each time over that of the first commit."""
     rows = rows_of("history.csv", machine=machine)
@@ -260,6 +273,7 @@ MACHINE_TABLES = {
         ("ms, in a graph", "graph_ms", time), ("sort, ms", "sort_ms", time), ("sweep, ms", "sweep_ms", time)], method="rows")),
     "pairs-cpu": (("collision_cpu",), lambda machine: pairs_cpu(machine, "rows")),
     "pairs-cpu-lbvh": (("collision_cpu",), lambda machine: pairs_cpu(machine, "lbvh")),
+    "papers-here": (("papers.json",), papers_here),
     "sim-gpu": (("sim",), lambda machine: frames(f"{machine}/sim.csv")),
     "sim-cpu": (("sim_cpu",), lambda machine: frames(f"{machine}/sim_cpu.csv")),
 }
@@ -360,6 +374,8 @@ def table_lines(page, name, machine):
         return MACHINE_TABLES[name][1](machine)
     if name in TABLES and not machine:
         return TABLES[name]()
+    if name == "papers-here" and not machine:
+        return []  # until a machine has measured it
     raise BadTable(f"{page}: no table is called {name}" + ("" if machine else "; the tables of measure.sh name their machine"))
 
 
@@ -377,7 +393,8 @@ def filled(page, text, used, wanted):
 
 
 def has_files(machine, name):
-    return all(os.path.isfile(os.path.join(ROOT, "tests/bench/results", machine, f"{file}.csv")) for file in MACHINE_TABLES[name][0])
+    return all(os.path.isfile(os.path.join(ROOT, "tests/bench/results", machine, file if "." in file else f"{file}.csv"))
+               for file in MACHINE_TABLES[name][0])
 
 
 # A measured time, rate or factor. Pages that explain may name sizes and limits.

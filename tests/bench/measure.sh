@@ -130,7 +130,7 @@ measure_papers() {
     case ,$parts, in *,cuda,*) case ,$parts, in *,cpu,*) ;; *) devices='--devices cuda' ;; esac ;; esac
     begun=$(date +%s)
     # shellcheck disable=SC2086 # $devices is no word or two
-    "$bench/bench_papers" ${quick:+--quick --only ha-1} $devices --out "$work/papers.html" --json-out "$work/papers.json" \
+    "$bench/bench_papers" --commit "$commit" ${quick:+--quick --only ha-1} $devices --out "$work/papers.html" --json-out "$work/papers.json" \
         >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "bench_papers failed"; }
     echo "papers: bench_papers $devices: $(($(date +%s) - begun)) s"
 }
