@@ -20,7 +20,7 @@ PSVI_HD psv_contact_event psvi_event_of(const psvi_sim *s, uint32_t a, uint32_t 
 }
 
 PSVI_HD v3 psvi_event_centre(const psvi_sim *s, uint32_t body) {
-    v3 com = v3_of(s->shapes[s->shape[body]].com);
+    v3 com = v3_of(s->geometry.shapes[s->shape[body]].com);
     return v3_add(v3_of4(s->position[body]), quat_rotate(quat_of4(s->rotation[body]), com));
 }
 
@@ -82,7 +82,7 @@ PSVI_HD void psvi_notice_hit(const psvi_sim *s, const psvi_step *step, const psv
     hit.speed = before;
     hit.impulse = k > 0 ? (before - after) / k * v3_length(mean.normal) : 0.0f;
     hit.reserved[0] = hit.reserved[1] = 0;
-    s->hits[psvi_fetch_add(&s->event_counts->hits, 1)] = hit;
+    s->events.hits[psvi_fetch_add(&s->events.counts->hits, 1)] = hit;
 }
 
 // Contact i, after the solver: hits, and whether its bodies pressed on each other before the step.
@@ -90,7 +90,7 @@ PSVI_HD void psvi_notice_contact(const psvi_sim *s, const psvi_step *step, uint6
     const psvi_contact *c = &s->contacts[i];
     psvi_notice_hit(s, step, c);
     psvi_kept_contact *kept = (psvi_kept_contact *)psvi_find_kept(s, c->a, c->b);
-    s->was_touching[i] = kept && (kept->count_colour & PSVI_KEPT_TOUCHING) != 0;
+    s->events.was_touching[i] = kept && (kept->count_colour & PSVI_KEPT_TOUCHING) != 0;
     if (kept) kept->count_colour |= PSVI_KEPT_SEEN;
 }
 
@@ -101,7 +101,8 @@ PSVI_HD void psvi_notice_end(const psvi_sim *s, uint64_t place) {
     if (kept->key == 0 || kept->key == PSVI_KEPT_GONE || (kept->count_colour & PSVI_KEPT_TOUCHING) == 0 ||
         (kept->count_colour & PSVI_KEPT_SEEN) != 0)
         return;
-    s->ends[psvi_fetch_add(&s->event_counts->ends, 1)] = psvi_event_of(s, (uint32_t)(pair >> 32), (uint32_t)pair);
+    s->events.ends[psvi_fetch_add(&s->events.counts->ends, 1)] =
+        psvi_event_of(s, (uint32_t)(pair >> 32), (uint32_t)pair);
 }
 
 // How far a point of a body has gone within the step.
@@ -164,15 +165,16 @@ PSVI_HD void psvi_report_contact(const psvi_sim *s, const psvi_step *step, uint6
         pressing += s->kept_points[c->first + k].impulse[0];
         nearest = fminf(nearest, psvi_last_separation(s, step, c, &s->points[c->first + k]));
     }
-    bool touched = s->was_touching[i] != 0;
+    bool touched = s->events.was_touching[i] != 0;
     bool touches = pressing > 0 || nearest <= (touched ? PSVI_STILL_TOUCHING * c->size : 0.0f);
     if (touches) {
         psvi_kept_contact *kept = (psvi_kept_contact *)psvi_find_kept(s, c->a, c->b);
         if (kept) kept->count_colour |= PSVI_KEPT_TOUCHING;
-        s->touching[psvi_fetch_add(&s->event_counts->contacts, 1)] = psvi_contact_of(s, step, c);
+        s->events.touching[psvi_fetch_add(&s->events.counts->contacts, 1)] = psvi_contact_of(s, step, c);
     }
-    if (touches && !touched) s->begins[psvi_fetch_add(&s->event_counts->begins, 1)] = psvi_event_of(s, c->a, c->b);
-    if (!touches && touched) s->ends[psvi_fetch_add(&s->event_counts->ends, 1)] = psvi_event_of(s, c->a, c->b);
+    if (touches && !touched)
+        s->events.begins[psvi_fetch_add(&s->events.counts->begins, 1)] = psvi_event_of(s, c->a, c->b);
+    if (!touches && touched) s->events.ends[psvi_fetch_add(&s->events.counts->ends, 1)] = psvi_event_of(s, c->a, c->b);
 }
 
 #endif

@@ -10,7 +10,7 @@ PSVI_HD bool psvi_filters_meet(psv_box_filter a, psv_box_filter b) {
 
 // One body against one piece of ground that it may meet.
 PSVI_HD void psvi_narrow_round_ground(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t ground) {
-    const psvi_shape *terrain = &s->shapes[s->shape[ground]];
+    const psvi_shape *terrain = &s->geometry.shapes[s->shape[ground]];
     psvi_round_pair p = psvi_load_round_pair(s, a, ground);
     v3 origin = v3_of4(p.pb);
     quat rotation = quat_of4(s->rotation[ground]);
@@ -29,7 +29,7 @@ PSVI_HD void psvi_narrow_round_ground(const psvi_sim *s, const psvi_step *step, 
 PSVI_HD void psvi_narrow_other_ground(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t ground,
                                       bool hulls) {
     const psvi_f4 p = s->position[a], q = s->position[ground];
-    if (s->shapes[s->shape[ground]].type == PSV_SHAPE_PLANE) { // most are far above it
+    if (s->geometry.shapes[s->shape[ground]].type == PSV_SHAPE_PLANE) { // most are far above it
         const v3 up = quat_rotate(quat_of4(s->rotation[ground]), v3_make(0, 1, 0));
         const float margin = psvi_pair_margin(s, step, a, ground, psvi_pair_travel(s, step, a, ground));
         if (v3_dot(v3_sub(v3_of4(p), v3_of4(q)), up) > p.w + margin) return;
@@ -44,11 +44,11 @@ PSVI_HD void psvi_narrow_ground(const psvi_sim *s, const psvi_step *step, uint32
     const bool moves = s->linear[a].velocity.w > 0, sleeps = s->island != NULL && psvi_is_asleep(s, a);
     if (!(moves || sleeps) || s->position[a].w <= 0) return;
     uint32_t world = s->sub_world[a];
-    if (world >= s->terrain_worlds) return;
-    bool is_round = psvi_is_round(s->shapes[s->shape[a]].type);
-    for (uint32_t i = s->terrain_first[world]; i < s->terrain_first[world + 1]; ++i) {
-        uint32_t ground = s->terrain[i];
-        if ((is_round && s->shapes[s->shape[ground]].type != PSV_SHAPE_MESH) != round) continue;
+    if (world >= s->ground.worlds) return;
+    bool is_round = psvi_is_round(s->geometry.shapes[s->shape[a]].type);
+    for (uint32_t i = s->ground.first[world]; i < s->ground.first[world + 1]; ++i) {
+        uint32_t ground = s->ground.slots[i];
+        if ((is_round && s->geometry.shapes[s->shape[ground]].type != PSV_SHAPE_MESH) != round) continue;
         if (!psvi_filters_meet(s->filter[a], s->filter[ground]) || s->position[ground].w <= 0) continue;
         if (!moves && !psvi_drives(s, ground)) continue; // a mesh that moves wakes who sleeps
         if (round)

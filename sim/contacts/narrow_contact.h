@@ -15,9 +15,9 @@ PSVI_HD uint32_t psvi_part_count(const psvi_shape *shape) {
 // Part `index` of a body where it is.
 PSVI_HD psvi_solid psvi_part(const psvi_sim *s, const psvi_shape *shape, v3 position, quat rotation, uint32_t index) {
     psvi_solid solid;
-    solid.hull = s->hulls;
+    solid.hull = s->geometry.hulls;
     if (shape->type == PSV_SHAPE_COMPOUND) {
-        const psvi_child *child = &s->children[shape->first_child + index];
+        const psvi_child *child = &s->geometry.children[shape->first_child + index];
         solid.type = child->type;
         solid.size = v3_of(child->size);
         solid.centre = v3_add(position, quat_rotate(rotation, v3_of(child->position)));
@@ -44,7 +44,7 @@ PSVI_HD float psvi_contact_margin(float margin_a, bool moves_a, float margin_b, 
 // How far from body b's middle another body may meet it. What is ground may be far wider than that.
 PSVI_HD float psvi_turning_radius(const psvi_sim *s, uint32_t a, uint32_t b) {
     const float radius = s->position[b].w;
-    if (!psvi_is_ground(s->shapes[s->shape[b]].type)) return radius;
+    if (!psvi_is_ground(s->geometry.shapes[s->shape[b]].type)) return radius;
     return fminf(v3_length(v3_sub(v3_of4(s->position[a]), v3_of4(s->position[b]))) + s->position[a].w, radius);
 }
 
@@ -77,8 +77,8 @@ PSVI_HD float psvi_pair_travel(const psvi_sim *s, const psvi_step *step, uint32_
 }
 
 PSVI_HD float psvi_pair_margin(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b, float travel) {
-    float margin_a = psvi_body_margin(step, s->position[a].w, psvi_is_round(s->shapes[s->shape[a]].type));
-    float margin_b = psvi_body_margin(step, s->position[b].w, psvi_is_round(s->shapes[s->shape[b]].type));
+    float margin_a = psvi_body_margin(step, s->position[a].w, psvi_is_round(s->geometry.shapes[s->shape[a]].type));
+    float margin_b = psvi_body_margin(step, s->position[b].w, psvi_is_round(s->geometry.shapes[s->shape[b]].type));
     return psvi_contact_margin(margin_a, s->linear[a].velocity.w > 0, margin_b, s->linear[b].velocity.w > 0) + travel;
 }
 
@@ -135,7 +135,7 @@ PSVI_HD bool psvi_find_side(const psvi_sim *s, const psvi_shape *shape_a, quat r
 
 PSVI_HD void psvi_collide_bodies(const psvi_sim *s, uint32_t a, uint32_t b, const psvi_poses *at, float margin,
                                  bool hulls, psvi_manifold *out) {
-    const psvi_shape *shape_a = &s->shapes[s->shape[a]], *shape_b = &s->shapes[s->shape[b]];
+    const psvi_shape *shape_a = &s->geometry.shapes[s->shape[a]], *shape_b = &s->geometry.shapes[s->shape[b]];
     v3 position_a = at->position_a, position_b = at->position_b;
     quat rotation_a = at->rotation_a, rotation_b = at->rotation_b;
     out->centre_a = position_a;
@@ -176,7 +176,7 @@ PSVI_HD void psvi_collide_ground_part(const psvi_sim *s, const psvi_shape *terra
 // Body a against the ground b.
 PSVI_HD void psvi_collide_ground(const psvi_sim *s, uint32_t a, uint32_t ground, const psvi_poses *at, float margin,
                                  bool hulls, psvi_manifold *out) {
-    const psvi_shape *shape = &s->shapes[s->shape[a]], *terrain = &s->shapes[s->shape[ground]];
+    const psvi_shape *shape = &s->geometry.shapes[s->shape[a]], *terrain = &s->geometry.shapes[s->shape[ground]];
     const uint32_t parts = psvi_part_count(shape);
     out->com_a = v3_add(at->position_a, quat_rotate(at->rotation_a, v3_of(shape->com)));
     for (uint32_t i = 0; i < parts; ++i) {
@@ -243,7 +243,7 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
     const psvi_found *found = manifold->found;
     uint32_t count = manifold->count;
     if (count == 0) return;
-    const psvi_shape *shape_a = &s->shapes[s->shape[a]], *shape_b = &s->shapes[s->shape[b]];
+    const psvi_shape *shape_a = &s->geometry.shapes[s->shape[a]], *shape_b = &s->geometry.shapes[s->shape[b]];
     psvi_linear la = s->linear[a], lb = s->linear[b];
     if (!(la.velocity.w > 0 || lb.velocity.w > 0)) {
         psvi_wake_by_pair(s, a, b);
@@ -308,7 +308,7 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
 
 // The contact of two bodies that have hardly moved since its points were found; false where they have to be found.
 PSVI_HD bool psvi_keep_points(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b) {
-    const psvi_shape *shape_a = &s->shapes[s->shape[a]], *shape_b = &s->shapes[s->shape[b]];
+    const psvi_shape *shape_a = &s->geometry.shapes[s->shape[a]], *shape_b = &s->geometry.shapes[s->shape[b]];
     if (!psvi_may_keep(shape_a->type, shape_b->type)) return false;
     const psvi_kept_contact *kept = psvi_find_kept(s, a, b);
     if (kept == 0) return false;
@@ -361,11 +361,12 @@ PSVI_HD bool psvi_keep_points(const psvi_sim *s, const psvi_step *step, uint32_t
 
 // Two bodies that are both particles or spheres: one point at most, and no list of points in memory.
 PSVI_HD bool psvi_pair_is_round(const psvi_sim *s, uint32_t a, uint32_t b) {
-    return psvi_is_round(s->shapes[s->shape[a]].type) && psvi_is_round(s->shapes[s->shape[b]].type);
+    return psvi_is_round(s->geometry.shapes[s->shape[a]].type) && psvi_is_round(s->geometry.shapes[s->shape[b]].type);
 }
 
 PSVI_HD bool psvi_pair_has_hull(const psvi_sim *s, uint32_t a, uint32_t b) {
-    return s->shapes[s->shape[a]].type == PSV_SHAPE_HULL || s->shapes[s->shape[b]].type == PSV_SHAPE_HULL;
+    return s->geometry.shapes[s->shape[a]].type == PSV_SHAPE_HULL ||
+           s->geometry.shapes[s->shape[b]].type == PSV_SHAPE_HULL;
 }
 
 // For two bodies of which one is round and the other round, a plane or a field: the contact point lies on the normal
@@ -401,7 +402,7 @@ PSVI_HD float psvi_round_margin(const psvi_step *step, const psvi_round_pair *p)
 // `ball_b`: b is round too.
 PSVI_HD void psvi_write_round_contact(const psvi_sim *s, uint32_t a, uint32_t b, const psvi_round_pair *pair,
                                       bool ball_b, const psvi_found *found, uint64_t index, uint64_t first) {
-    const psvi_shape *shape_a = &s->shapes[s->shape[a]], *shape_b = &s->shapes[s->shape[b]];
+    const psvi_shape *shape_a = &s->geometry.shapes[s->shape[a]], *shape_b = &s->geometry.shapes[s->shape[b]];
     bool turn_a = pair->la.moved.w != 0, turn_b = pair->lb.moved.w != 0;
     const psvi_kept_contact *kept = psvi_find_kept(s, a, b);
     if (!psvi_start_contact(s, a, b, shape_a, shape_b, pair->la.velocity.w, pair->lb.velocity.w,

@@ -13,7 +13,7 @@ PSVI_HD void psvi_pose_after(const psvi_sim *s, uint32_t body, float time, v3 *p
     *position = v3_madd(*position, v3_of4(l.velocity), time);
     if (l.moved.w == 0) return;
     quat after = quat_mul(quat_of_vector(v3_scale(v3_of4(s->angular[body].velocity), time)), *rotation);
-    v3 com = v3_of(s->shapes[s->shape[body]].com);
+    v3 com = v3_of(s->geometry.shapes[s->shape[body]].com);
     *position = v3_add(*position, v3_sub(quat_rotate(*rotation, com), quat_rotate(after, com)));
     *rotation = after;
 }
@@ -53,7 +53,7 @@ PSVI_HD void psvi_collide_after(const psvi_sim *s, uint32_t a, uint32_t b, bool 
 // the moment of the hit, that is no motion towards what was hit. So the middle, as a ball as thick as the body, has a
 // contact of its own, along whose normal nothing turns.
 PSVI_HD bool psvi_has_core(const psvi_sim *s, uint32_t body) {
-    const psvi_shape *shape = &s->shapes[s->shape[body]];
+    const psvi_shape *shape = &s->geometry.shapes[s->shape[body]];
     return s->linear[body].velocity.w > 0 && s->linear[body].moved.w != 0 && 2.5f * shape->thin < s->position[body].w;
 }
 
@@ -61,15 +61,15 @@ PSVI_HD bool psvi_has_core(const psvi_sim *s, uint32_t body) {
 // adds counts not, or cards at rest would be looked at again and again.
 PSVI_HD bool psvi_core_is_fast(const psvi_sim *s, const psvi_step *step, uint32_t body, uint32_t other, float travel) {
     if (s->linear[other].velocity.w > 0 || !psvi_has_core(s, body)) return false;
-    const bool ground = psvi_is_ground(s->shapes[s->shape[other]].type);
-    const float least = ground ? 0.5f * s->shapes[s->shape[body]].thin : 0.25f * s->position[body].w;
+    const bool ground = psvi_is_ground(s->geometry.shapes[s->shape[other]].type);
+    const float least = ground ? 0.5f * s->geometry.shapes[s->shape[body]].thin : 0.25f * s->position[body].w;
     return travel - step->fall * step->seconds > least;
 }
 
 // The points of the core of `body` with another body, or the ground, after `time`.
 PSVI_HD void psvi_collide_core(const psvi_sim *s, uint32_t body, uint32_t other, bool ground, bool second, float time,
                                float margin, bool hulls, psvi_manifold *out) {
-    const psvi_shape *shape = &s->shapes[s->shape[body]], *shape_other = &s->shapes[s->shape[other]];
+    const psvi_shape *shape = &s->geometry.shapes[s->shape[body]], *shape_other = &s->geometry.shapes[s->shape[other]];
     v3 position;
     quat rotation;
     psvi_solid core;
@@ -77,7 +77,7 @@ PSVI_HD void psvi_collide_core(const psvi_sim *s, uint32_t body, uint32_t other,
     core.size = v3_make(shape->thin, 0, 0);
     core.centre = v3_madd(psvi_centre_of_mass(s, shape, body), v3_of4(s->linear[body].velocity), time);
     core.rotation = quat_make(0, 0, 0, 1);
-    core.hull = s->hulls;
+    core.hull = s->geometry.hulls;
     psvi_pose_after(s, other, time, &position, &rotation);
     const uint32_t feature = (uint32_t)second << 26 | 0x3fc0u, parts = psvi_part_count(shape_other);
     if (ground) {
@@ -98,7 +98,8 @@ PSVI_HD void psvi_collide_core(const psvi_sim *s, uint32_t body, uint32_t other,
 PSVI_HD_LONG void psvi_add_core(const psvi_sim *s, const psvi_step *step, uint32_t body, uint32_t other, bool ground,
                                 bool second, bool hulls, psvi_manifold *out) {
     const v3 own = v3_of4(s->linear[body].velocity), v = psvi_pair_velocity(s, body, other);
-    const float travel = v3_length(v) * step->seconds, core = s->shapes[s->shape[body]].thin, touching = 0.01f * core;
+    const float travel = v3_length(v) * step->seconds, core = s->geometry.shapes[s->shape[body]].thin,
+                touching = 0.01f * core;
     const uint32_t base = out->count < PSVI_MAX_POINTS ? out->count : PSVI_MAX_POINTS - 1;
     const uint32_t before = out->count;
     float time = 0;
@@ -143,8 +144,8 @@ PSVI_HD bool psvi_must_follow(const psvi_sim *s, const psvi_step *step, uint32_t
     const bool core = psvi_core_is_fast(s, step, a, b, travel) || psvi_core_is_fast(s, step, b, a, travel);
     const psvi_found *nearest = core || travel > 25 * small ? psvi_nearest_point(manifold) : 0;
     if (nearest == 0 || (!core && !(nearest->separation > fmaxf(small, 0.05f * travel)))) return false;
-    const bool compound =
-        s->shapes[s->shape[a]].type == PSV_SHAPE_COMPOUND || s->shapes[s->shape[b]].type == PSV_SHAPE_COMPOUND;
+    const bool compound = s->geometry.shapes[s->shape[a]].type == PSV_SHAPE_COMPOUND ||
+                          s->geometry.shapes[s->shape[b]].type == PSV_SHAPE_COMPOUND;
     if (compound && !(psvi_pair_turning(s, step, a, b) * step->seconds > 0.25f * radius)) return false;
     const float closing =
         psvi_turning_along(s, step, a, b, nearest->normal) - v3_dot(psvi_pair_velocity(s, a, b), nearest->normal);

@@ -26,9 +26,9 @@ typedef struct psvi_facet {
 PSVI_HD psvi_facets psvi_surface_of(const psvi_sim *s, const psvi_shape *shape) {
     psvi_facets f;
     const bool mesh = shape->type == PSV_SHAPE_MESH;
-    f.triangles = mesh ? s->triangles + shape->first_triangle : 0;
+    f.triangles = mesh ? s->geometry.triangles + shape->first_triangle : 0;
     f.one_sided = mesh && shape->one_sided;
-    f.heights = mesh ? 0 : s->heights + shape->first_height;
+    f.heights = mesh ? 0 : s->geometry.heights + shape->first_height;
     f.columns = shape->columns;
     f.rows = shape->rows;
     f.cell_x = shape->size[0] / (float)(shape->columns - 1);

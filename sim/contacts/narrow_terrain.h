@@ -55,7 +55,7 @@ PSVI_HD bool psvi_height_under(const psvi_sim *s, const psvi_shape *field, float
     if (column > field->columns - 2) column = field->columns - 2;
     if (row > field->rows - 2) row = field->rows - 2;
     float u = gx - (float)column, v = gz - (float)row;
-    const float *h = s->heights + field->first_height + (uint64_t)row * field->columns + column;
+    const float *h = s->geometry.heights + field->first_height + (uint64_t)row * field->columns + column;
     float h00 = h[0], h10 = h[1], h01 = h[field->columns], h11 = h[field->columns + 1];
     float slope_x = u >= v ? h10 - h00 : h11 - h01; // over one cell
     float slope_z = u >= v ? h11 - h10 : h01 - h00;
@@ -185,7 +185,7 @@ PSVI_HD void psvi_collide_mesh(const psvi_sim *s, const psvi_shape *mesh, v3 pos
     const v3 low = v3_sub(g.middle, reach), high = v3_add(g.middle, reach);
     uint32_t node = 0;
     while (node < mesh->node_count) {
-        const psvi_mesh_node *n = &s->nodes[mesh->first_node + node];
+        const psvi_mesh_node *n = &s->geometry.nodes[mesh->first_node + node];
         const bool apart = n->min[0] > high.x || n->max[0] < low.x || n->min[1] > high.y || n->max[1] < low.y ||
                            n->min[2] > high.z || n->max[2] < low.z;
         for (uint32_t i = 0; i < n->count && !apart; ++i)

@@ -229,8 +229,8 @@ static void narrow_ground(void *data, uint64_t first, uint64_t end) {
 // Ground that moves wakes sleepers.
 static bool ground_drives(const psvi_sim *s) {
     bool drives = false;
-    for (uint32_t i = 0; i < s->terrain_first[s->terrain_worlds]; ++i)
-        drives = drives || psvi_drives(s, s->terrain[i]);
+    for (uint32_t i = 0; i < s->ground.first[s->ground.worlds]; ++i)
+        drives = drives || psvi_drives(s, s->ground.slots[i]);
     return drives;
 }
 
@@ -242,7 +242,7 @@ static psv_status cpu_narrow(psv_world *world, const psvi_step *step) {
     s->counts->contacts = s->counts->points = 0;
     s->counts->pairs = *s->pair_count;
     psvi_run_ranges(world->context, *s->pair_count, PAIRS, narrow_pairs, &loop);
-    if (s->terrain_first[s->terrain_worlds] == 0) return PSV_OK; // no ground anywhere
+    if (s->ground.first[s->ground.worlds] == 0) return PSV_OK; // no ground anywhere
     const bool all = s->island != NULL && world->driven_ground && ground_drives(s);
     if (all) loop.slots = NULL;
     psvi_run_ranges(world->context, all ? s->slots : state->awake.count, 256, narrow_ground, &loop);
@@ -550,7 +550,7 @@ static psv_status cpu_batch(psv_world *world, const psvi_batch *batch) {
 // Events in the order of the pairs' slots, so on one thread.
 static psv_status cpu_notice(psv_world *world, const psvi_step *step) {
     const psvi_sim *s = &world->sim;
-    memset(s->event_counts, 0, sizeof *s->event_counts);
+    memset(s->events.counts, 0, sizeof *s->events.counts);
     for (uint64_t i = 0; i < s->counts->contacts; ++i)
         psvi_notice_contact(s, step, s->order[i]);
     for (uint64_t i = 0; i <= s->counts->kept_mask; ++i)
@@ -568,7 +568,8 @@ static psv_status cpu_report(psv_world *world, const psvi_step *step) {
     const psvi_sim *s = &world->sim;
     for (uint64_t i = 0; i < s->counts->contacts; ++i)
         psvi_report_contact(s, step, s->order[i]);
-    qsort(s->ends, s->event_counts->ends, sizeof *s->ends, by_slots); // some came by their place in the table
+    qsort(s->events.ends, s->events.counts->ends, sizeof *s->events.ends,
+          by_slots); // some came by their place in the table
     return PSV_OK;
 }
 

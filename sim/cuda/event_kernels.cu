@@ -7,7 +7,7 @@
 __global__ void psvk_reset_events(psvi_sim s) {
     if (s.counts->halted) return;
     const psv_event_counts none = {0, 0, 0, 0};
-    *s.event_counts = none;
+    *s.events.counts = none;
 }
 
 // In: contacts after the solver, the table of the last step. Out: hits, marks. Grid-stride, one thread a contact.

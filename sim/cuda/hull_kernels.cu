@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(PSVI_HULL_BLOCK) psvk_follow_hulls(psvi_sim s,
 // Hulls against the ground. One thread a body.
 __global__ void __launch_bounds__(PSVI_HULL_BLOCK) psvk_ground_hulls(psvi_sim s, psvi_step step) {
     uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= s.slots || s.counts->halted || s.shapes[s.shape[i]].type != PSV_SHAPE_HULL) return;
+    if (i >= s.slots || s.counts->halted || s.geometry.shapes[s.shape[i]].type != PSV_SHAPE_HULL) return;
     psvi_narrow_ground(&s, &step, i, false, true);
 }
 

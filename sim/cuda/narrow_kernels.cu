@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_ground_round(psvi_sim s, 
 __global__ void __launch_bounds__(PSVI_NARROW_BLOCK) psvk_ground_other(psvi_sim s, psvi_step step) {
     uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= s.slots || s.counts->halted) return;
-    if (s.hulls != NULL && s.shapes[s.shape[i]].type == PSV_SHAPE_HULL) return;
+    if (s.geometry.hulls != NULL && s.geometry.shapes[s.shape[i]].type == PSV_SHAPE_HULL) return;
     psvi_narrow_ground(&s, &step, i, false, false);
 }
 
@@ -143,7 +143,7 @@ __global__ void psvk_check_contacts(psvi_sim s) {
 static cudaError_t launch_narrow_general(const psvi_sim *sim, const psvi_step *step, bool ground, int processors,
                                          cudaStream_t stream) {
     unsigned blocks = (unsigned)(processors * PSVI_SIM_BLOCKS_PER_SM);
-    if (sim->hulls != NULL)
+    if (sim->geometry.hulls != NULL)
         psvk_keep_points<true><<<blocks, PSVI_SIM_BLOCK, 0, stream>>>(*sim, *step);
     else
         psvk_keep_points<false><<<blocks, PSVI_SIM_BLOCK, 0, stream>>>(*sim, *step);
@@ -152,7 +152,7 @@ static cudaError_t launch_narrow_general(const psvi_sim *sim, const psvi_step *s
     if (ground)
         psvk_ground_other<<<(sim->slots + PSVI_NARROW_BLOCK - 1) / PSVI_NARROW_BLOCK, PSVI_NARROW_BLOCK, 0, stream>>>(
             *sim, *step);
-    return sim->hulls != NULL ? psvi_launch_narrow_hulls(sim, step, ground, processors, stream) : cudaSuccess;
+    return sim->geometry.hulls != NULL ? psvi_launch_narrow_hulls(sim, step, ground, processors, stream) : cudaSuccess;
 }
 
 cudaError_t psvi_launch_narrow(const psvi_sim *sim, const psvi_step *step, bool ground, bool general, int processors,

@@ -160,6 +160,32 @@ typedef struct psvi_step_counts {
     uint64_t points_kept; // of the contacts in `kept`: the first of kept_points, and of what goes with them
 } psvi_step_counts;
 
+// Shapes and their lists.
+typedef struct psvi_geometry {
+    const psvi_shape *shapes;
+    const psvi_child *children;
+    const float *heights;
+    const psvi_mesh_node *nodes;
+    const psvi_triangle *triangles;
+    const psvi_hull *hulls; // the first is the cube of half extents 1, for boxes; NULL without any
+} psvi_geometry;
+
+// Planes, height fields and meshes, by sub-world: every moving body of the sub-world is tested against them.
+typedef struct psvi_ground_list {
+    const uint32_t *slots;
+    const uint32_t *first; // worlds + 1
+    uint32_t worlds;       // the sub-worlds from here on have no ground
+} psvi_ground_list;
+
+// Only of worlds with contact events, else NULL; arrays by contact.
+typedef struct psvi_event_lists {
+    psv_contact *touching;
+    psv_contact_event *begins, *ends;
+    psv_hit_event *hits;
+    uint8_t *was_touching; // by contact of the narrow phase
+    psv_event_counts *counts;
+} psvi_event_lists;
+
 typedef struct psvi_sim {
     uint32_t slots;
     // bodies, by slot
@@ -180,17 +206,8 @@ typedef struct psvi_sim {
     uint8_t *wake, *busy;
     uint64_t *user;  // data of the program; NULL while no body has any
     psvi_f4 *forces; // linear damping, angular damping, scale of gravity; NULL while no body has any of its own
-    // shapes
-    const psvi_shape *shapes;
-    const psvi_child *children;
-    const float *heights;
-    const psvi_mesh_node *nodes;
-    const psvi_triangle *triangles;
-    const psvi_hull *hulls; // the first is the cube of half extents 1, for boxes; NULL without any
-    // planes, height fields and meshes, by sub-world: every moving body of the sub-world is tested against them
-    const uint32_t *terrain;
-    const uint32_t *terrain_first; // terrain_worlds + 1
-    uint32_t terrain_worlds;       // the sub-worlds from here on have no ground
+    psvi_geometry geometry;
+    psvi_ground_list ground;
     // pairs of the finder
     const psv_pair *pairs;
     const uint64_t *pair_count;
@@ -219,12 +236,7 @@ typedef struct psvi_sim {
     // impulses of the last step, by a kept contact's first point
     psvi_roll *rolls;
     psvi_f4 *kept_rolls;
-    // only of worlds with contact events; arrays by contact
-    psv_contact *touching;
-    psv_contact_event *begins, *ends;
-    psv_hit_event *hits;
-    uint8_t *was_touching; // by contact of the narrow phase
-    psv_event_counts *event_counts;
+    psvi_event_lists events;
     psvi_step_counts *counts;
 } psvi_sim;
 

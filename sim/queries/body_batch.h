@@ -36,7 +36,7 @@ PSVI_HD void psvi_read_body(const psvi_sim *s, uint32_t slot, psv_body_state *st
 }
 
 PSVI_HD void psvi_write_body(const psvi_sim *s, uint32_t slot, const psv_body_state *state) {
-    if (psvi_is_ground(s->shapes[s->shape[slot]].type)) return;
+    if (psvi_is_ground(s->geometry.shapes[s->shape[slot]].type)) return;
     if (!psvi_all_finite(state->pose.position, 3) || !psvi_is_rotation(state->pose.rotation) ||
         !psvi_all_finite(state->velocity, 3) || !psvi_all_finite(state->angular_velocity, 3))
         return;
@@ -69,8 +69,8 @@ PSVI_HD void psvi_push_slot(const psvi_sim *s, uint32_t slot, const psv_body_imp
     psvi_f4 velocity = s->velocity[slot];
     if (!(velocity.w > 0) || !psvi_all_finite(push->impulse, 3) || !psvi_all_finite(push->point, 3)) return;
     v3 v = v3_of4(velocity), w = v3_of4(s->angular_velocity[slot]);
-    psvi_push_velocities(&s->shapes[s->shape[slot]], v3_of4(s->position[slot]), quat_of4(s->rotation[slot]), velocity.w,
-                         v3_of(push->impulse), v3_of(push->point), &v, &w);
+    psvi_push_velocities(&s->geometry.shapes[s->shape[slot]], v3_of4(s->position[slot]), quat_of4(s->rotation[slot]),
+                         velocity.w, v3_of(push->impulse), v3_of(push->point), &v, &w);
     if (!psvi_finite(v) || !psvi_finite(w)) return;
     if (s->island != NULL) psvi_wake_island(s, slot);
     s->velocity[slot] = f4_make(v, velocity.w);

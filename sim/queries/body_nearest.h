@@ -54,13 +54,13 @@ PSVI_HD void psvi_near_face(v3 p, v3 a, v3 b, v3 c, uint32_t part, psvi_near_pla
 
 PSVI_HD void psvi_near_mesh(const psvi_sim *s, const psvi_shape *mesh, v3 p, psvi_near_place *at) {
     for (uint32_t node = 0; node < mesh->node_count;) {
-        const psvi_mesh_node *n = &s->nodes[mesh->first_node + node];
+        const psvi_mesh_node *n = &s->geometry.nodes[mesh->first_node + node];
         if (psvi_box_away(p, n->min, n->max) > at->distance) {
             node = n->skip;
             continue;
         }
         for (uint32_t i = 0; i < n->count; ++i) {
-            const psvi_triangle *t = &s->triangles[mesh->first_triangle + n->first + i];
+            const psvi_triangle *t = &s->geometry.triangles[mesh->first_triangle + n->first + i];
             psvi_near_face(p, v3_of(t->p[0]), v3_of(t->p[1]), v3_of(t->p[2]), n->first + i, at);
         }
         ++node;
@@ -96,7 +96,7 @@ PSVI_HD void psvi_near_field(const psvi_sim *s, const psvi_shape *f, v3 p, psvi_
 
 // The body in a slot in use; false when it is further away than `most`.
 PSVI_HD bool psvi_near_body(const psvi_sim *s, uint32_t slot, v3 p, float most, psvi_near_place *at) {
-    const psvi_shape *shape = &s->shapes[s->shape[slot]];
+    const psvi_shape *shape = &s->geometry.shapes[s->shape[slot]];
     v3 position = v3_of4(s->position[slot]);
     quat rotation = quat_of4(s->rotation[slot]);
     at->part = 0;

@@ -10,7 +10,7 @@
 // The exact box of slot i, for the tree; min > max where there is no body, or ground.
 PSVI_HD psv_aabb psvi_query_box(const psvi_sim *s, uint32_t i) {
     psv_aabb box = {{1, 1, 1}, {-1, -1, -1}};
-    const psvi_shape *shape = &s->shapes[s->shape[i]];
+    const psvi_shape *shape = &s->geometry.shapes[s->shape[i]];
     if (!(s->position[i].w > 0) || psvi_is_ground(shape->type)) return box;
     v3 position = v3_of4(s->position[i]), low = position, high = position;
     psvi_body_bounds(s, shape, position, quat_of4(s->rotation[i]), &low, &high);
@@ -23,13 +23,13 @@ PSVI_HD psv_aabb psvi_query_box(const psvi_sim *s, uint32_t i) {
     return box;
 }
 
-// Ground of a sub-world, or of all where the query asks all: [*first, *end) of s->terrain.
+// Ground of a sub-world, or of all where the query asks all: [*first, *end) of s->ground.slots.
 PSVI_HD void psvi_ground_of(const psvi_sim *s, const psvi_tree_query *query, uint32_t world, uint32_t *first,
                             uint32_t *end) {
     const bool all = query->view.world_starts == NULL && world < query->view.world_count;
-    const bool known = s->terrain_first != NULL && (all || world < s->terrain_worlds);
-    *first = known ? s->terrain_first[all ? 0 : world] : 0;
-    *end = known ? s->terrain_first[all ? s->terrain_worlds : world + 1] : 0;
+    const bool known = s->ground.first != NULL && (all || world < s->ground.worlds);
+    *first = known ? s->ground.first[all ? 0 : world] : 0;
+    *end = known ? s->ground.first[all ? s->ground.worlds : world + 1] : 0;
 }
 
 // --- rays ------------------------------------------------------------------------------------------------------------
@@ -70,7 +70,8 @@ PSV_TREE_FN psv_body_hit psvi_cast_ray(const psvi_sim *s, const psvi_tree_query 
     uint32_t first, end;
     psvi_ground_of(s, query, asker.world, &first, &end);
     for (; first < end; ++first)
-        if (psv_item_passes(view, s->terrain[first], asker.filter)) psvi_ray_meets_slot(s, s->terrain[first], &ray);
+        if (psv_item_passes(view, s->ground.slots[first], asker.filter))
+            psvi_ray_meets_slot(s, s->ground.slots[first], &ray);
     psv_tree_stack stack;
     psv_tree_walk walk;
     psv_begin_walk(&walk, &stack, view, asker.world);
@@ -129,7 +130,8 @@ PSV_TREE_FN psv_body_point psvi_find_closest_body(const psvi_sim *s, const psvi_
     uint32_t first, end;
     psvi_ground_of(s, query, asker.world, &first, &end);
     for (; first < end; ++first)
-        if (psv_item_passes(view, s->terrain[first], asker.filter)) psvi_near_slot(s, s->terrain[first], &point);
+        if (psv_item_passes(view, s->ground.slots[first], asker.filter))
+            psvi_near_slot(s, s->ground.slots[first], &point);
     psv_tree_stack stack;
     psv_tree_walk walk;
     psv_begin_walk(&walk, &stack, view, asker.world);
@@ -171,7 +173,8 @@ PSV_TREE_FN void psvi_list_bodies(const psvi_sim *s, const psvi_tree_query *quer
     uint32_t first, end;
     psvi_ground_of(s, query, asker.world, &first, &end);
     for (; first < end; ++first)
-        if (psv_item_passes(view, s->terrain[first], asker.filter)) psvi_list_body(s, s->terrain[first], sphere, list);
+        if (psv_item_passes(view, s->ground.slots[first], asker.filter))
+            psvi_list_body(s, s->ground.slots[first], sphere, list);
     psv_tree_stack stack;
     psv_tree_walk walk;
     psv_begin_walk(&walk, &stack, view, asker.world);

@@ -103,14 +103,14 @@ PSVI_HD bool psvi_ray_face(v3 o, v3 d, v3 a, v3 b, v3 c, psvi_surface *at) {
 PSVI_HD bool psvi_ray_mesh(const psvi_sim *s, const psvi_shape *mesh, v3 o, v3 d, float most, psvi_surface *at) {
     bool hit = false;
     for (uint32_t node = 0; node < mesh->node_count;) {
-        const psvi_mesh_node *n = &s->nodes[mesh->first_node + node];
+        const psvi_mesh_node *n = &s->geometry.nodes[mesh->first_node + node];
         psvi_surface found = {0, d, 0};
         if (!psvi_ray_block(o, d, v3_of(n->min), v3_of(n->max), &found) || found.t > most) {
             node = n->skip;
             continue;
         }
         for (uint32_t i = 0; i < n->count; ++i) {
-            const psvi_triangle *t = &s->triangles[mesh->first_triangle + n->first + i];
+            const psvi_triangle *t = &s->geometry.triangles[mesh->first_triangle + n->first + i];
             if (!psvi_ray_face(o, d, v3_of(t->p[0]), v3_of(t->p[1]), v3_of(t->p[2]), &found) || found.t > most)
                 continue;
             if (hit && found.t == most) continue;
@@ -128,7 +128,7 @@ PSVI_HD bool psvi_ray_mesh(const psvi_sim *s, const psvi_shape *mesh, v3 o, v3 d
 PSVI_HD void psvi_field_cell(const psvi_sim *s, const psvi_shape *f, uint32_t column, uint32_t row, v3 corners[4]) {
     float cell_x = f->size[0] / (float)(f->columns - 1), cell_z = f->size[2] / (float)(f->rows - 1);
     float x = (float)column * cell_x - 0.5f * f->size[0], z = (float)row * cell_z - 0.5f * f->size[2];
-    const float *h = s->heights + f->first_height + (uint64_t)row * f->columns + column;
+    const float *h = s->geometry.heights + f->first_height + (uint64_t)row * f->columns + column;
     corners[0] = v3_make(x, h[0], z);
     corners[1] = v3_make(x + cell_x, h[1], z);
     corners[2] = v3_make(x, h[f->columns], z + cell_z);
@@ -241,7 +241,7 @@ PSVI_HD bool psvi_ray_plane(v3 o, v3 d, v3 position, v3 up, psvi_surface *at) {
 
 // The body in a slot in use, up to `most`.
 PSVI_HD bool psvi_ray_body(const psvi_sim *s, uint32_t slot, v3 o, v3 d, float most, psvi_surface *at) {
-    const psvi_shape *shape = &s->shapes[s->shape[slot]];
+    const psvi_shape *shape = &s->geometry.shapes[s->shape[slot]];
     v3 position = v3_of4(s->position[slot]);
     quat rotation = quat_of4(s->rotation[slot]);
     bool hit = false;

@@ -11,7 +11,7 @@
 PSV_TREE_FN void psvi_make_items(const psvi_render_scene *scene, uint32_t slot) {
     const psvi_render_items *items = &scene->items;
     const psvi_sim *s = &scene->sim;
-    const psvi_shape *shape = &s->shapes[s->shape[slot]];
+    const psvi_shape *shape = &s->geometry.shapes[s->shape[slot]];
     items->boxes[slot] = psvi_query_box(s, slot);
     if (items->room <= s->slots || shape->type != PSV_SHAPE_COMPOUND || !(s->position[slot].w > 0)) return;
     const uint32_t parts = psvi_part_count(shape);
@@ -40,7 +40,7 @@ PSV_TREE_FN psvi_solid psvi_item_solid(const psvi_render_scene *scene, uint32_t 
     const psvi_sim *s = &scene->sim;
     const bool is_part = item >= s->slots;
     *slot = is_part ? scene->items.part_slots[item - s->slots] : item;
-    const psvi_shape *shape = &s->shapes[s->shape[*slot]];
+    const psvi_shape *shape = &s->geometry.shapes[s->shape[*slot]];
     psvi_solid solid = {shape->type, v3_of(shape->size), v3_of4(s->position[*slot]), quat_of4(s->rotation[*slot]),
                         NULL};
     if (is_part) solid = psvi_part(s, shape, solid.centre, solid.rotation, scene->items.parts[item - s->slots]);

@@ -22,7 +22,7 @@ PSVI_HD void psvi_hull_bounds(const psvi_hull *hull, v3 position, quat rotation,
 PSVI_HD void psvi_body_bounds(const psvi_sim *s, const psvi_shape *shape, v3 position, quat rotation, v3 *low,
                               v3 *high) {
     if (shape->type == PSV_SHAPE_HULL) {
-        psvi_hull_bounds(&s->hulls[shape->hull], position, rotation, low, high);
+        psvi_hull_bounds(&s->geometry.hulls[shape->hull], position, rotation, low, high);
         return;
     }
     if (psvi_is_ground(shape->type)) { // a mesh that moves
@@ -82,7 +82,7 @@ PSVI_HD void psvi_begin_body(const psvi_sim *s, const psvi_step *step, uint32_t 
         s->linear[i] = none;
         return;
     }
-    const psvi_shape *shape = &s->shapes[s->shape[i]];
+    const psvi_shape *shape = &s->geometry.shapes[s->shape[i]];
     psvi_f4 velocity = s->velocity[i], angular = s->angular_velocity[i];
     if (step->kick_count > 0 && velocity.w > 0) {
         uint32_t place = i >= step->kick_first ? i - step->kick_first : i + s->slots - step->kick_first;
@@ -173,7 +173,7 @@ PSVI_HD void psvi_end_body(const psvi_sim *s, const psvi_step *step, uint32_t i)
                   : v3_add(v3_of4(position), v3_of4(l.moved));
     v3 w = v3_make(0, 0, 0);
     if (l.moved.w != 0) {
-        const psvi_shape *shape = &s->shapes[s->shape[i]];
+        const psvi_shape *shape = &s->geometry.shapes[s->shape[i]];
         psvi_angular a = s->angular[i];
         quat before = quat_of4(s->rotation[i]);
         w = v3_of4(a.velocity);

@@ -16,7 +16,7 @@ PSVI_HD float psvi_roll_radius(const psvi_shape *shape) {
 
 // The limits of two bodies: of torque for a normal force of 1.
 PSVI_HD void psvi_roll_limits(const psvi_sim *s, uint32_t a, uint32_t b, float *rolling, float *spinning) {
-    const psvi_shape *p = &s->shapes[s->shape[a]], *q = &s->shapes[s->shape[b]];
+    const psvi_shape *p = &s->geometry.shapes[s->shape[a]], *q = &s->geometry.shapes[s->shape[b]];
     float size = fminf(psvi_roll_radius(p), psvi_roll_radius(q));
     if (size == PSVI_STATIC_RADIUS) size = fminf(p->thin, q->thin);
     *rolling = fmaxf(p->rolling_friction, q->rolling_friction) * size;

@@ -94,7 +94,7 @@ PSVI_HD psvi_f4 psvi_start_swing(const psvi_sim *s, const psvi_step *step, uint3
     const v3 w = v3_of4(s->angular[i].velocity), none = v3_make(0, 0, 0);
     const float least = PSVI_TOP_TURN / step->seconds, squared = v3_dot(w, w);
     if (!(squared > least * least) || !(s->linear[i].velocity.w > 0)) return f4_make(none, 0);
-    const psvi_top top = psvi_top_of(s->shapes[s->shape[i]].inertia);
+    const psvi_top top = psvi_top_of(s->geometry.shapes[s->shape[i]].inertia);
     const float along = v3_dot(w, psvi_top_axis(s, i, top));
     return f4_make(none, along * along > 0.8f * squared ? top.ratio : 0.0f);
 }
@@ -108,7 +108,7 @@ PSVI_HD quat psvi_swing_of(psvi_f4 q) {
 // spin.
 PSVI_HD_LONG v3 psvi_turn_top(const psvi_sim *s, const psvi_movers *v, const psvi_step *step, uint32_t i, v3 w) {
     const psvi_f4 old = v->swing[i];
-    const v3 axis = psvi_top_axis(s, i, psvi_top_of(s->shapes[s->shape[i]].inertia));
+    const v3 axis = psvi_top_axis(s, i, psvi_top_of(s->geometry.shapes[s->shape[i]].inertia));
     quat turn;
     s->angular[i].turned.w += v3_dot(w, axis) * step->substep; // about the axis
     w = psvi_top_step(axis, old.w, w, step->substep, &turn);
@@ -119,7 +119,7 @@ PSVI_HD_LONG v3 psvi_turn_top(const psvi_sim *s, const psvi_movers *v, const psv
 
 // The turn of a top through the step, as a vector: with its axis, and about it.
 PSVI_HD v3 psvi_top_turned(const psvi_sim *s, const psvi_movers *v, uint32_t i) {
-    const v3 first = psvi_top_axis(s, i, psvi_top_of(s->shapes[s->shape[i]].inertia));
+    const v3 first = psvi_top_axis(s, i, psvi_top_of(s->geometry.shapes[s->shape[i]].inertia));
     const quat turn = quat_mul(psvi_swing_of(v->swing[i]), quat_of_vector(v3_scale(first, s->angular[i].turned.w)));
     const v3 part = v3_make(turn.x, turn.y, turn.z);
     const float length = v3_length(part);

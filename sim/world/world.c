@@ -214,7 +214,7 @@ psv_status psvi_alloc_bodies(psv_world *world) {
         SLEEP_ARRAYS(ALLOCATE)
     }
     if (status == PSV_OK && world->def.contact_events)
-        status = alloc_array(world, &s->event_counts, sizeof(psv_event_counts));
+        status = alloc_array(world, &s->events.counts, sizeof(psv_event_counts));
     return status;
 }
 
@@ -227,7 +227,7 @@ void psvi_free_bodies(psv_world *world) {
     psvi_free(world->context, s->forces, n * sizeof(psvi_f4));
     SLEEP_ARRAYS(RELEASE)
     psvi_free(world->context, s->user, n * sizeof(uint64_t));
-    psvi_free(world->context, s->event_counts, sizeof(psv_event_counts));
+    psvi_free(world->context, s->events.counts, sizeof(psv_event_counts));
     psvi_free(world->context, s->counts, sizeof(psvi_step_counts));
 }
 
@@ -311,10 +311,10 @@ static void forget_contacts(psvi_sim *s) {
     s->kept_rolls = NULL;
     s->anchors = NULL;
     s->anchor_frames = NULL;
-    s->touching = NULL;
-    s->begins = s->ends = NULL;
-    s->hits = NULL;
-    s->was_touching = NULL;
+    s->events.touching = NULL;
+    s->events.begins = s->events.ends = NULL;
+    s->events.hits = NULL;
+    s->events.was_touching = NULL;
     s->contact_capacity = s->point_capacity = s->kept_places = 0;
 }
 
@@ -479,7 +479,7 @@ void psv_destroy_world(psv_world *world) {
     psv_destroy_pair_finder(world->finder);
     psvi_forget_elsewhere(world);
     psvi_free(world->context, world->sim.other_pairs, 2 * world->max_pairs * sizeof(uint32_t));
-    psvi_free(world->context, (void *)(uintptr_t)world->sim.terrain_first, world->terrain_bytes);
+    psvi_free(world->context, (void *)(uintptr_t)world->sim.ground.first, world->terrain_bytes);
     psvi_free_states(world);
     psvi_free_contacts(world);
     psvi_free_bodies(world);

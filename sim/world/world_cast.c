@@ -112,7 +112,7 @@ static psv_body_hit cast_at_all(const psvi_sim *sim, const psv_ray *from) {
     psvi_body_ray ray = {v3_of(from->origin), v3_of(from->direction), from->t_max, nowhere, PSV_NO_ITEM};
     for (uint32_t i = 0; i < sim->slots; ++i) {
         if (!(sim->position[i].w > 0)) continue;
-        const bool ground = psvi_is_ground(sim->shapes[sim->shape[i]].type);
+        const bool ground = psvi_is_ground(sim->geometry.shapes[sim->shape[i]].type);
         psvi_surface ball = nowhere;
         if (!ground && (!psvi_ray_ball(ray.origin, ray.direction, v3_of4(sim->position[i]),
                                        sim->position[i].w * 1.00001f, &ball) ||

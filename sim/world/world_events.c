@@ -23,7 +23,7 @@ psv_status psvi_alloc_events(psv_world *world, uint64_t contacts) {
     psvi_sim *s = &world->sim;
     bool good = true;
 #define ALLOCATE(name, each)                                                                                           \
-    if (good) good = (s->name = psvi_alloc(world->context, contacts * (each))) != NULL;
+    if (good) good = (s->events.name = psvi_alloc(world->context, contacts * (each))) != NULL;
     EVENT_ARRAYS(ALLOCATE)
     if (good) return PSV_OK;
     return psvi_fail(world->context, PSV_ERROR_MEMORY, "no memory for %" PRIu64 " bytes of contact events",
@@ -33,8 +33,8 @@ psv_status psvi_alloc_events(psv_world *world, uint64_t contacts) {
 void psvi_free_events(psv_world *world) {
     psvi_sim *s = &world->sim;
 #define RELEASE(name, each)                                                                                            \
-    psvi_free(world->context, s->name, s->contact_capacity *(each));                                                   \
-    s->name = NULL;
+    psvi_free(world->context, s->events.name, s->contact_capacity *(each));                                            \
+    s->events.name = NULL;
     EVENT_ARRAYS(RELEASE)
 }
 
@@ -43,12 +43,12 @@ static psv_buffer view(void *address, uint64_t bytes) {
 }
 
 #define CHECKED(world, name, each)                                                                                     \
-    (psvi_check_world(world) == PSV_OK ? view((world)->sim.name, (world)->sim.contact_capacity * (each))               \
+    (psvi_check_world(world) == PSV_OK ? view((world)->sim.events.name, (world)->sim.contact_capacity * (each))        \
                                        : (psv_buffer){0})
 
 psv_buffer psv_world_event_counts(const psv_world *world) {
     if (psvi_check_world(world) != PSV_OK) return (psv_buffer){0};
-    return view(world->sim.event_counts, sizeof(psv_event_counts));
+    return view(world->sim.events.counts, sizeof(psv_event_counts));
 }
 psv_buffer psv_world_contacts(const psv_world *world) { return CHECKED(world, touching, sizeof(psv_contact)); }
 psv_buffer psv_world_begin_events(const psv_world *world) { return CHECKED(world, begins, sizeof(psv_contact_event)); }

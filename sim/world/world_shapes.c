@@ -486,31 +486,34 @@ psv_status psvi_upload_shapes(psv_world *world) {
         return psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for %" PRIu64 " shapes", count);
     for (uint64_t i = 0; i < count; ++i)
         data[i] = world->shapes[i].data;
-    psv_status status = upload(world, &s->shapes, &world->shapes_bytes, data, count * sizeof *data);
+    psv_status status = upload(world, &s->geometry.shapes, &world->shapes_bytes, data, count * sizeof *data);
     free(data);
     if (status == PSV_OK)
-        status = upload(world, &s->children, &world->children_bytes, world->children,
+        status = upload(world, &s->geometry.children, &world->children_bytes, world->children,
                         world->child_count * sizeof *world->children);
     if (status == PSV_OK)
-        status = upload(world, &s->heights, &world->heights_bytes, world->heights, world->height_count * sizeof(float));
+        status = upload(world, &s->geometry.heights, &world->heights_bytes, world->heights,
+                        world->height_count * sizeof(float));
     if (status == PSV_OK)
-        status = upload(world, &s->nodes, &world->nodes_bytes, world->nodes, world->node_count * sizeof *world->nodes);
+        status = upload(world, &s->geometry.nodes, &world->nodes_bytes, world->nodes,
+                        world->node_count * sizeof *world->nodes);
     if (status == PSV_OK)
-        status = upload(world, &s->triangles, &world->triangles_bytes, world->triangles,
+        status = upload(world, &s->geometry.triangles, &world->triangles_bytes, world->triangles,
                         world->triangle_count * sizeof *world->triangles);
     if (status == PSV_OK)
-        status = upload(world, &s->hulls, &world->hulls_bytes, world->hulls, world->hull_count * sizeof *world->hulls);
+        status = upload(world, &s->geometry.hulls, &world->hulls_bytes, world->hulls,
+                        world->hull_count * sizeof *world->hulls);
     return status;
 }
 
 void psvi_free_shapes(psv_world *world) {
     psvi_sim *s = &world->sim;
-    psvi_free(world->context, (void *)(uintptr_t)s->shapes, world->shapes_bytes);
-    psvi_free(world->context, (void *)(uintptr_t)s->children, world->children_bytes);
-    psvi_free(world->context, (void *)(uintptr_t)s->heights, world->heights_bytes);
-    psvi_free(world->context, (void *)(uintptr_t)s->nodes, world->nodes_bytes);
-    psvi_free(world->context, (void *)(uintptr_t)s->triangles, world->triangles_bytes);
-    psvi_free(world->context, (void *)(uintptr_t)s->hulls, world->hulls_bytes);
+    psvi_free(world->context, (void *)(uintptr_t)s->geometry.shapes, world->shapes_bytes);
+    psvi_free(world->context, (void *)(uintptr_t)s->geometry.children, world->children_bytes);
+    psvi_free(world->context, (void *)(uintptr_t)s->geometry.heights, world->heights_bytes);
+    psvi_free(world->context, (void *)(uintptr_t)s->geometry.nodes, world->nodes_bytes);
+    psvi_free(world->context, (void *)(uintptr_t)s->geometry.triangles, world->triangles_bytes);
+    psvi_free(world->context, (void *)(uintptr_t)s->geometry.hulls, world->hulls_bytes);
     for (uint32_t i = 0; world->shapes != NULL && i < world->shape_count; ++i)
         free_shape(&world->shapes[i]);
     free(world->shapes);

@@ -69,12 +69,12 @@ static void walk_state(state_walk *walk, const psvi_kept_state *state) {
 #define WALK(name, type, part) walk_part(walk, s->name, state->numbers.slots * sizeof(type), true);
     PSVI_BODY_STATE(WALK)
     walk_contacts(walk, state);
-    if (s->event_counts == NULL) return;
-    walk_part(walk, s->event_counts, sizeof *s->event_counts, true);
-    walk_part(walk, s->touching, events->contacts * sizeof *s->touching, true);
-    walk_part(walk, s->begins, events->begins * sizeof *s->begins, true);
-    walk_part(walk, s->ends, events->ends * sizeof *s->ends, true);
-    walk_part(walk, s->hits, events->hits * sizeof *s->hits, true);
+    if (s->events.counts == NULL) return;
+    walk_part(walk, s->events.counts, sizeof *s->events.counts, true);
+    walk_part(walk, s->events.touching, events->contacts * sizeof *s->events.touching, true);
+    walk_part(walk, s->events.begins, events->begins * sizeof *s->events.begins, true);
+    walk_part(walk, s->events.ends, events->ends * sizeof *s->events.ends, true);
+    walk_part(walk, s->events.hits, events->hits * sizeof *s->events.hits, true);
 }
 
 static uint64_t state_bytes(psv_world *world, const psvi_kept_state *state) {
@@ -212,8 +212,8 @@ psv_status psv_world_keep(psv_world *world, uint32_t state) {
     now.numbers.slots = world->sim.slots;
     now.has_rolls = now.has_anchors = true;
     status = psvi_read_array(world, &now.counts, world->sim.counts, 0, 1, sizeof now.counts);
-    if (status == PSV_OK && world->sim.event_counts != NULL)
-        status = psvi_read_array(world, &now.events, world->sim.event_counts, 0, 1, sizeof now.events);
+    if (status == PSV_OK && world->sim.events.counts != NULL)
+        status = psvi_read_array(world, &now.events, world->sim.events.counts, 0, 1, sizeof now.events);
     const uint64_t bytes = state_bytes(world, &now);
     // What has outgrown the reserved memory may go on to grow: as much as the world has room for.
     if (status == PSV_OK && bytes > kept->bytes) status = make_room(world, kept, most_bytes(world));

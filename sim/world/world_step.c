@@ -121,9 +121,9 @@ static psv_status run_phases(psv_world *world, const psvi_step *step) {
     if (status == PSV_OK) status = world->ops->solve(world, step);
     psvi_phase_end(context, PSV_PHASE_SOLVE);
     psvi_phase_begin(context, PSV_PHASE_INTEGRATE);
-    if (status == PSV_OK && s->event_counts != NULL) status = world->ops->notice(world, step);
+    if (status == PSV_OK && s->events.counts != NULL) status = world->ops->notice(world, step);
     if (status == PSV_OK) status = world->ops->finish(world, step);
-    if (status == PSV_OK && s->event_counts != NULL) status = world->ops->report(world, step);
+    if (status == PSV_OK && s->events.counts != NULL) status = world->ops->report(world, step);
     if (status == PSV_OK && s->island != NULL) status = world->ops->rest(world, step);
     psvi_phase_end(context, PSV_PHASE_INTEGRATE);
     return status;

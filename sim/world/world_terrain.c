@@ -57,10 +57,10 @@ psv_status psvi_list_terrain(psv_world *world, psvi_terrain_room *room) {
         status = psvi_write_array(world, room->fresh, list, 0, 1, room->bytes);
     }
     if (status == PSV_OK) {
-        psvi_free(world->context, (void *)(uintptr_t)s->terrain_first, world->terrain_bytes);
-        s->terrain_first = room->fresh;
-        s->terrain = s->terrain_first + worlds + 1;
-        s->terrain_worlds = (uint32_t)worlds;
+        psvi_free(world->context, (void *)(uintptr_t)s->ground.first, world->terrain_bytes);
+        s->ground.first = room->fresh;
+        s->ground.slots = s->ground.first + worlds + 1;
+        s->ground.worlds = (uint32_t)worlds;
         world->terrain_bytes = room->bytes;
         room->fresh = NULL;
         ++world->ground_serial;

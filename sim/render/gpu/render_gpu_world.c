@@ -40,7 +40,7 @@ static psvi_gpu_body record_of(const psvi_render_scene *scene, const psvi_hull *
     const psvi_solid solid = psvi_item_solid(scene, item, &slot);
     const bool is_part = item >= s->slots, is_hull = solid.type == PSV_SHAPE_HULL;
     const bool round = psvi_is_round(solid.type) && !is_part;
-    const uint32_t hull = is_hull ? s->shapes[s->shape[slot]].hull : 0;
+    const uint32_t hull = is_hull ? s->geometry.shapes[s->shape[slot]].hull : 0;
     const uint32_t bits = solid.type | (is_part ? PSVI_RENDER_PART : 0) |
                           ((s->shape[slot] & 1) != 0 ? PSVI_GPU_ODD_SHAPE : 0) |
                           (s->velocity[slot].w > 0 ? PSVI_GPU_MOVES : 0);
