@@ -5,11 +5,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <pairsieve/sim.h>
 
 #include "../cases/box_scenes.h"
+#include "bench_numbers.h"
 
 #define REPEATS 15
 
@@ -19,17 +19,6 @@ static void check(psv_status status) {
     if (status == PSV_OK) return;
     fprintf(stderr, "bench_body_queries: %s\n", psv_last_error(context));
     exit(1);
-}
-
-static double wall_ms(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
-static int compare(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 static psv_world *make_world(uint32_t sub_worlds, uint32_t each) {
@@ -104,12 +93,12 @@ int main(int argc, char **argv) {
     double ms[REPEATS] = {0};
     for (int i = -2; i < REPEATS; ++i) {
         check(psv_synchronize(context));
-        const double begin = wall_ms();
+        const double begin = bench_wall_ms();
         check(psv_cast_rays(world, &set, hits));
         check(psv_synchronize(context));
-        if (i >= 0) ms[i] = wall_ms() - begin;
+        if (i >= 0) ms[i] = bench_wall_ms() - begin;
     }
-    qsort(ms, REPEATS, sizeof *ms, compare);
+    qsort(ms, REPEATS, sizeof *ms, bench_compare_times);
     printf("%u worlds of %u bodies, %u rays: %.3f ms (%.3f at best) with the tree, %.1f million a second\n", sub_worlds,
            each, count, ms[REPEATS / 2], ms[0], count / ms[REPEATS / 2] / 1e3);
     psv_free_buffer(context, &data);

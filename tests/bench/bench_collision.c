@@ -61,11 +61,6 @@ static double now_ms(void) {
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-static int compare_double(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void check(psv_context *context, psv_status status, const char *what) {
     if (status == PSV_OK) return;
     fprintf(stderr, "bench_collision: %s: %s\n", what, psv_last_error(context));
@@ -124,7 +119,7 @@ static double time_graph(psv_context *context, psv_pair_finder *finder, const ps
         cudaEventElapsedTime(&ms, begin, end);
         if (f >= 0) times[f] = ms;
     }
-    qsort(times, (size_t)frames, sizeof *times, compare_double);
+    qsort(times, (size_t)frames, sizeof *times, bench_compare_times);
     median = times[frames / 2];
     cudaEventDestroy(begin);
     cudaEventDestroy(end);
@@ -160,7 +155,7 @@ static bench_times time_method(const bench_options *options, psv_context *contex
     const double begin = now_ms();
     while (frames < options->frames && (frames < 3 || now_ms() - begin < options->budget_s * 1e3))
         times[frames++] = time_turn(options, context, finder, set, before);
-    qsort(times, (size_t)frames, sizeof *times, compare_double);
+    qsort(times, (size_t)frames, sizeof *times, bench_compare_times);
     result.median_ms = times[frames / 2];
     result.scatter = bench_scatter(times, frames);
     result.min_ms = times[0];

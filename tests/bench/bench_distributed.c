@@ -3,7 +3,6 @@
 #include <getopt.h>
 #include <math.h>
 #include <mpi.h>
-#include <time.h>
 
 #include <pairsieve/group.h>
 #include <pairsieve/group_mpi.h>
@@ -56,12 +55,6 @@ typedef struct result {
     uint64_t found, sent_bytes; // of all ranks
 } result;
 
-static double now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
 // Ends the whole job where something failed: other ranks may wait for this one.
 static void check(const ranks *job, psv_status status, const char *what) {
     if (status == PSV_OK) return;
@@ -75,11 +68,6 @@ static void *must(void *memory) {
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     return memory;
-}
-
-static int compare_doubles(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 // The call's time on the slowest rank.
@@ -96,7 +84,7 @@ static uint64_t sum_of(uint64_t own) {
 }
 
 static double median(double *times, uint64_t count) {
-    qsort(times, count, sizeof *times, compare_doubles);
+    qsort(times, count, sizeof *times, bench_compare_times);
     return count % 2 == 1 ? times[count / 2] : (times[count / 2 - 1] + times[count / 2]) / 2;
 }
 
@@ -147,9 +135,9 @@ static result bench_pairs(const options *o, const ranks *job, const char *name, 
         check(job, psv_upload(job->context, given, boxes, own * sizeof *boxes), "upload");
         check(job, psv_synchronize(job->context), "upload");
         MPI_Barrier(MPI_COMM_WORLD);
-        const double begin = now_ms();
+        const double begin = bench_wall_ms();
         check(job, psv_group_find_pairs(finder, &set), "group_find_pairs");
-        times[f] = slowest(now_ms() - begin);
+        times[f] = slowest(bench_wall_ms() - begin);
     }
     psv_group_pair_statistics s = {0};
     check(job, psv_read_group_pair_statistics(finder, &s), "statistics");
@@ -198,9 +186,9 @@ static result bench_sorts(const options *o, const ranks *job, const char *name, 
         check(job, psv_upload(job->context, keys, all + first, own * sizeof *all), "upload");
         check(job, psv_synchronize(job->context), "upload");
         MPI_Barrier(MPI_COMM_WORLD);
-        const double begin = now_ms();
+        const double begin = bench_wall_ms();
         check(job, psv_group_sort_index(sorter, keys, own, &sorted), "group_sort_index");
-        times[f] = slowest(now_ms() - begin);
+        times[f] = slowest(bench_wall_ms() - begin);
     }
     psv_group_sort_statistics s = {0};
     check(job, psv_read_group_sort_statistics(sorter, &s), "statistics");

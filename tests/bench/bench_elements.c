@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "../cases/element_oracle.h"
+#include "bench_numbers.h"
 
 #define MOST_FRAMES 200
 
@@ -25,11 +26,6 @@ static double now_ms(void) {
     struct timespec now;
     (void)clock_gettime(clock_used, &now);
     return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
-}
-
-static int compare_times(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 static psv_buffer put(const void *contents, uint64_t bytes) {
@@ -97,7 +93,7 @@ static void time_both(const element_bench *bench, int frames, double *elements, 
             if (frame >= 0) times[which][frame] = now_ms() - begin;
         }
     for (int which = 0; which < 2; ++which)
-        qsort(times[which], (size_t)frames, sizeof **times, compare_times);
+        qsort(times[which], (size_t)frames, sizeof **times, bench_compare_times);
     *elements = times[0][frames / 2];
     *boxes = times[1][frames / 2];
 }

@@ -1,5 +1,5 @@
-// Numbers of the benchmarks' command lines: the whole word is one, in its range, or the program ends with exit code 2
-// and one sentence.
+// What benchmarks share: numbers of their command lines, a clock, and how times scatter. A word that is no number, or
+// not in its range, ends the program with exit code 2 and one sentence.
 #ifndef PAIRSIEVE_BENCH_NUMBERS_H
 #define PAIRSIEVE_BENCH_NUMBERS_H
 
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 // A whole number; 20K, 1M and 2G are understood.
@@ -38,6 +39,19 @@ static inline double bench_positive(const char *program, const char *option, con
     (void)fprintf(stderr, "%s: %s %s: a number of more than 0 and at most %g is accepted\n", program, option, text,
                   most);
     exit(2);
+}
+
+// Milliseconds of a clock that runs evenly.
+static inline double bench_wall_ms(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
+}
+
+// For qsort: doubles, ascending.
+static inline int bench_compare_times(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
 }
 
 // How far the times of one case lie apart: the distance of their quartiles over the median. `times` ascend.

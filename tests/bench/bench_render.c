@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <pairsieve/render.h>
 
@@ -106,16 +105,11 @@ static void aim(const bench *b, uint32_t camera, psv_picture_def *picture) {
 
 // --- figures ---------------------------------------------------------------------------------------------------------
 
-static int compare(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median(const psv_render_statistics *all, uint64_t count, size_t offset) {
     double values[MOST_FRAMES] = {0};
     for (uint64_t i = 0; i < count; ++i)
         memcpy(&values[i], (const char *)&all[i] + offset, sizeof values[i]);
-    qsort(values, count, sizeof *values, compare);
+    qsort(values, count, sizeof *values, bench_compare_times);
     return values[count / 2];
 }
 
@@ -168,12 +162,6 @@ static void run_mesh(bench *b) {
 // --- the paper's Table I
 // ----------------------------------------------------------------------------------------------
 
-static double wall_ms(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
-}
-
 // One build, after one that is not timed.
 static double time_tree(psv_backend backend, psv_tree_quality quality, const psv_mesh *mesh) {
     bench b = {.backend = backend, .mesh = *mesh};
@@ -190,10 +178,10 @@ static double time_tree(psv_backend backend, psv_tree_quality quality, const psv
     const psv_triangle_set set = psv_triangles_of(b.vertices, mesh->vertex_count, b.indices, mesh->triangle_count);
     double ms = 0;
     for (int turn = 0; turn < 2; ++turn) {
-        const double begin = wall_ms();
+        const double begin = bench_wall_ms();
         check(&b, psv_build_triangle_tree(tree, &set));
         check(&b, psv_synchronize(b.context));
-        ms = wall_ms() - begin;
+        ms = bench_wall_ms() - begin;
     }
     psv_destroy_tree(tree);
     psv_free_buffer(b.context, &b.vertices);

@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <pairsieve/sim.h>
 #include <pairsieve/tree.h>
 
 #include "../cases/box_scenes.h"
+#include "bench_numbers.h"
 #include "embree_yardstick.h"
 #if PSV_HAVE_CUDA
 #include <cuda_runtime_api.h>
@@ -58,17 +58,6 @@ static void run(const job *j) {
     }
 }
 
-static int compare(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double wall_ms(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
 // Median.
 static double time_job(const job *j) {
     double ms[REPEATS];
@@ -91,11 +80,11 @@ static double time_job(const job *j) {
             continue;
         }
 #endif
-        const double begin = wall_ms();
+        const double begin = bench_wall_ms();
         run(j);
-        ms[i] = wall_ms() - begin;
+        ms[i] = bench_wall_ms() - begin;
     }
-    qsort(ms, REPEATS, sizeof *ms, compare);
+    qsort(ms, REPEATS, sizeof *ms, bench_compare_times);
     return ms[REPEATS / 2];
 }
 

@@ -1,27 +1,16 @@
 #include "embree_yardstick.h"
+#include "bench_numbers.h"
 
 #if PSV_HAVE_EMBREE
 #include <embree3/rtcore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define REPEATS 9
 
-static double now_ms(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
-static int compare(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median(double ms[REPEATS]) {
-    qsort(ms, REPEATS, sizeof *ms, compare);
+    qsort(ms, REPEATS, sizeof *ms, bench_compare_times);
     return ms[REPEATS / 2];
 }
 
@@ -44,7 +33,7 @@ static RTCScene build(RTCDevice device, const float *vertices, uint32_t vertex_c
 static double trace(RTCScene scene, const psv_ray *rays, uint32_t count, bool any, int workers) {
     double ms[REPEATS];
     for (int r = 0; r < REPEATS; ++r) {
-        const double begin = now_ms();
+        const double begin = bench_wall_ms();
 #pragma omp parallel for schedule(dynamic, 64) num_threads(workers)
         for (int64_t i = 0; i < (int64_t)count; ++i) {
             struct RTCIntersectContext context;
@@ -61,7 +50,7 @@ static double trace(RTCScene scene, const psv_ray *rays, uint32_t count, bool an
             else
                 rtcIntersect1(scene, &context, &ray);
         }
-        ms[r] = now_ms() - begin;
+        ms[r] = bench_wall_ms() - begin;
     }
     (void)workers;
     return count / median(ms) / 1e3;
@@ -82,9 +71,9 @@ void embree_yardstick(const float *vertices, uint32_t vertex_count, const uint32
         RTCScene scene = NULL;
         for (int r = 0; r < REPEATS; ++r) {
             if (scene != NULL) rtcReleaseScene(scene);
-            const double begin = now_ms();
+            const double begin = bench_wall_ms();
             scene = build(device, vertices, vertex_count, indices, count, kinds[k].quality);
-            ms[r] = now_ms() - begin;
+            ms[r] = bench_wall_ms() - begin;
         }
         printf("  embree %s, robust: build %.3f ms; primary %.1f M/s, shadow %.1f, random %.1f\n", kinds[k].name,
                median(ms), trace(scene, primary, primary_count, false, workers),

@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../cases/sort_inputs.h"
+#include "bench_numbers.h"
 #if PSV_HAVE_CUDA
 #include <cuda_runtime_api.h>
 
@@ -50,17 +50,6 @@ typedef struct segment_bench {
     psv_buffer fresh_keys, fresh_values, keys, values, on_device_offsets, other_keys, other_values, temporary;
     double times[MOST_REPETITIONS];
 } segment_bench;
-
-static double now_ms(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
-}
-
-static int compare_times(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 // Zipf's law: the n-th longest segment has 1 / n of the longest; in a random order, 1 element or more.
 static void make_offsets(segment_bench *table) {
@@ -157,15 +146,15 @@ static double time_runs(segment_bench *table, double (*time_one)(struct segment_
     (void)time_one(table);
     while (runs < MOST_REPETITIONS && (runs < 5 || sum < table->plan->budget_ms))
         sum += table->times[runs++] = time_one(table);
-    qsort(table->times, (size_t)runs, sizeof *table->times, compare_times);
+    qsort(table->times, (size_t)runs, sizeof *table->times, bench_compare_times);
     return table->times[runs / 2];
 }
 
 static double time_ours_cpu(segment_bench *table) {
     restore(table);
-    const double begin = now_ms();
+    const double begin = bench_wall_ms();
     run_ours(table);
-    return now_ms() - begin;
+    return bench_wall_ms() - begin;
 }
 
 typedef struct cpu_pair {
@@ -192,12 +181,12 @@ static double check_with_qsort(segment_bench *table, bool *right) {
     if (keys == NULL || values == NULL || pairs == NULL) STOP("no memory");
     restore(table);
     CHECK(psv_download(table->context, keys, table->keys, keys_bytes));
-    const double begin = now_ms();
+    const double begin = bench_wall_ms();
     for (uint32_t i = 0; i < table->count; ++i)
         pairs[i] = (cpu_pair){key_at(table, keys, i), i};
     for (uint32_t s = 0; s < table->shape->segments; ++s)
         qsort(pairs + table->offsets[s], table->offsets[s + 1] - table->offsets[s], sizeof *pairs, compare_pairs);
-    const double ms = now_ms() - begin;
+    const double ms = bench_wall_ms() - begin;
     run_ours(table);
     CHECK(psv_read_segments_status(table->sorter));
     CHECK(psv_download(table->context, keys, table->keys, keys_bytes));

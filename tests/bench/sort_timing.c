@@ -1,13 +1,11 @@
 #include "sort_timing.h"
 
-#include "bench_numbers.h"
-
 #include "../take_profile.h"
+#include "bench_numbers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #if PSV_HAVE_CUDA
 #include <cuda_runtime_api.h>
@@ -47,17 +45,6 @@ typedef struct bench_setup {
         if (cuda_error != cudaSuccess) STOP("%s: %s", #call, cudaGetErrorString(cuda_error));                          \
     } while (0)
 #endif
-
-static double now_ms(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
-}
-
-static int compare_times(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static bool on_cuda(const bench_device *device) { return device->backend == PSV_BACKEND_CUDA; }
 
@@ -198,9 +185,9 @@ static double time_once(bench_device *device, void (*work)(bench_setup *), bench
         ops->record_event(device->context, device->end);
         return ops->event_ms(device->context, device->begin, device->end);
     }
-    const double begin = now_ms();
+    const double begin = bench_wall_ms();
     work(setup);
-    return now_ms() - begin;
+    return bench_wall_ms() - begin;
 }
 
 static void copy_buffer(bench_device *device, psv_buffer target, psv_buffer source) {
@@ -506,8 +493,8 @@ static void run_repetitions(bench_setup *setup, bool yardstick, bench_result *re
         const double other = time_once(setup->device, theirs, setup);
         if (r >= 0) others[other_count++] = other;
     }
-    qsort(times, (size_t)config->repetitions, sizeof *times, compare_times);
-    qsort(others, (size_t)other_count, sizeof *others, compare_times);
+    qsort(times, (size_t)config->repetitions, sizeof *times, bench_compare_times);
+    qsort(others, (size_t)other_count, sizeof *others, bench_compare_times);
     result->median_ms = times[config->repetitions / 2];
     result->scatter = bench_scatter(times, config->repetitions);
     result->min_ms = times[0];
@@ -582,7 +569,7 @@ void bench_take_for(bench_device *device, const device_profile *profile) {
 #define MIXED_CALLS (BENCH_KINDS * MIXED_TURNS)
 
 static double median_of(double *times, int count) {
-    qsort(times, (size_t)count, sizeof *times, compare_times);
+    qsort(times, (size_t)count, sizeof *times, bench_compare_times);
     return times[count / 2];
 }
 

@@ -39,3 +39,10 @@ int run_backend_tests(const char *name, const psv_context_def *def, psv_context 
     psv_destroy_context(*context);
     return failures;
 }
+
+void expect_refusal(const psv_context *context, psv_status status, psv_status expected, const char *part) {
+    const char *sentence = psv_last_error(context);
+    if (status != expected)
+        fail_msg("%s (%s) in place of %s", psv_status_name(status), sentence, psv_status_name(expected));
+    if (strstr(sentence, part) == NULL) fail_msg("'%s' does not say '%s'", sentence, part);
+}

@@ -25,4 +25,7 @@ int run_backend_tests(const char *name, const psv_context_def *def, psv_context 
 #define RUN_BACKEND_TESTS(name, def, context, tests)                                                                   \
     run_backend_tests(name, def, context, tests, sizeof(tests) / sizeof *(tests))
 
+// The call has given this status, and the sentence about it has this part.
+void expect_refusal(const psv_context *context, psv_status status, psv_status expected, const char *part);
+
 #endif

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "../cases/backend_main.h"
 #include "../cases/element_oracle.h"
 #include "../cases/sort_inputs.h"
 #include "../test_scale.h"
@@ -212,12 +213,6 @@ static void test_little_room(void **state) {
     free_mesh(&mesh);
 }
 
-static void expect_refusal(psv_status status, psv_status expected, const char *part) {
-    assert_int_equal(status, expected);
-    if (strstr(psv_last_error(context), part) == NULL)
-        fail_msg("'%s' does not say '%s'", psv_last_error(context), part);
-}
-
 static void test_refusals(void **state) {
     (void)state;
     const char *what = "refusals";
@@ -226,30 +221,31 @@ static void test_refusals(void **state) {
     device_mesh on = upload_mesh(&mesh, &rules, what);
     psv_element_finder *finder = make_finder(&mesh, 5000, 0, false, false, what);
     psv_element_positions positions = {.start = on.positions[0], .doubles = true};
-    expect_refusal(psv_find_element_pairs(finder, &positions), PSV_ERROR_ARGUMENT, "no elements");
+    expect_refusal(context, psv_find_element_pairs(finder, &positions), PSV_ERROR_ARGUMENT, "no elements");
     psv_elements elements = on.elements;
     elements.vertices = 60;
-    expect_refusal(psv_set_elements(finder, &elements), PSV_ERROR_CAPACITY, "room for 50");
+    expect_refusal(context, psv_set_elements(finder, &elements), PSV_ERROR_CAPACITY, "room for 50");
     elements.vertices = 49;
-    expect_refusal(psv_set_elements(finder, &elements), PSV_ERROR_ARGUMENT, "names a vertex that is not there");
+    expect_refusal(context, psv_set_elements(finder, &elements), PSV_ERROR_ARGUMENT,
+                   "names a vertex that is not there");
     elements = on.elements;
     elements.bodies = (psv_buffer){0};
     elements.apart = true;
-    expect_refusal(psv_set_elements(finder, &elements), PSV_ERROR_ARGUMENT, "needs elements.bodies");
-    expect_refusal(psv_find_element_pairs(finder, &positions), PSV_ERROR_ARGUMENT, "no elements");
+    expect_refusal(context, psv_set_elements(finder, &elements), PSV_ERROR_ARGUMENT, "needs elements.bodies");
+    expect_refusal(context, psv_find_element_pairs(finder, &positions), PSV_ERROR_ARGUMENT, "no elements");
     OK(psv_set_elements(finder, &on.elements));
     positions.radius = -1;
-    expect_refusal(psv_find_element_pairs(finder, &positions), PSV_ERROR_ARGUMENT, "radius is -1");
+    expect_refusal(context, psv_find_element_pairs(finder, &positions), PSV_ERROR_ARGUMENT, "radius is -1");
     positions.radius = 0;
     positions.stride = 20;
-    expect_refusal(psv_find_element_pairs(finder, &positions), PSV_ERROR_ARGUMENT, "stride is 20");
+    expect_refusal(context, psv_find_element_pairs(finder, &positions), PSV_ERROR_ARGUMENT, "stride is 20");
     positions.stride = 32;
-    expect_refusal(psv_find_element_pairs(finder, &positions), PSV_ERROR_ARGUMENT, "positions.start");
+    expect_refusal(context, psv_find_element_pairs(finder, &positions), PSV_ERROR_ARGUMENT, "positions.start");
     psv_element_finder_def def = psv_default_element_finder_def();
     psv_element_finder *none;
-    expect_refusal(psv_create_element_finder(context, &def, &none), PSV_ERROR_ARGUMENT, "max_pairs is 0");
+    expect_refusal(context, psv_create_element_finder(context, &def, &none), PSV_ERROR_ARGUMENT, "max_pairs is 0");
     def.rings = 3;
-    expect_refusal(psv_create_element_finder(context, &def, &none), PSV_ERROR_ARGUMENT, "rings is 3");
+    expect_refusal(context, psv_create_element_finder(context, &def, &none), PSV_ERROR_ARGUMENT, "rings is 3");
     psv_destroy_element_finder(finder);
     psv_destroy_element_finder(NULL);
     free_device_mesh(&on);

@@ -12,6 +12,7 @@
 
 #include <pairsieve/sim.h>
 
+#include "../cases/backend_main.h"
 #include "../cases/box_scenes.h"
 #include "../cases/tree_oracle.h"
 #include "../test_scale.h"
@@ -481,12 +482,6 @@ static void test_all_shapes(void **state) {
     }
 }
 
-static void refused(psv_status status, psv_status expected, const char *word) {
-    if (status != expected || strstr(psv_last_error(context), word) == NULL)
-        fail_msg("status %d (%s), expected %d and the word %s", (int)status, psv_last_error(context), (int)expected,
-                 word);
-}
-
 static void test_misuse(void **state) {
     (void)state;
     make_world(7, false);
@@ -495,20 +490,21 @@ static void test_misuse(void **state) {
     psv_query_set set = psv_queries_of(data, sizeof *rays, QUERIES);
     psv_query_lists lists = {.results = target, .each = EACH};
     assert_int_equal(psv_cast_rays(NULL, &set, target), PSV_ERROR_ARGUMENT);
-    refused(psv_cast_rays(world, NULL, target), PSV_ERROR_ARGUMENT, "rays");
-    refused(psv_cast_rays(world, &set, psv_buffer_of(target.address, 24 * QUERIES - 1)), PSV_ERROR_ARGUMENT, "hits");
-    refused(psv_closest_bodies(world, &set, (psv_buffer){0}), PSV_ERROR_ARGUMENT, "points");
-    refused(psv_overlap_bodies(world, &set, NULL), PSV_ERROR_ARGUMENT, "lists");
+    expect_refusal(context, psv_cast_rays(world, NULL, target), PSV_ERROR_ARGUMENT, "rays");
+    expect_refusal(context, psv_cast_rays(world, &set, psv_buffer_of(target.address, 24 * QUERIES - 1)),
+                   PSV_ERROR_ARGUMENT, "hits");
+    expect_refusal(context, psv_closest_bodies(world, &set, (psv_buffer){0}), PSV_ERROR_ARGUMENT, "points");
+    expect_refusal(context, psv_overlap_bodies(world, &set, NULL), PSV_ERROR_ARGUMENT, "lists");
     lists.offsets = target;
-    refused(psv_overlap_bodies(world, &set, &lists), PSV_ERROR_UNSUPPORTED, "offsets");
+    expect_refusal(context, psv_overlap_bodies(world, &set, &lists), PSV_ERROR_UNSUPPORTED, "offsets");
     set.stride = 28;
-    refused(psv_cast_rays(world, &set, target), PSV_ERROR_ARGUMENT, "stride");
+    expect_refusal(context, psv_cast_rays(world, &set, target), PSV_ERROR_ARGUMENT, "stride");
     set.stride = sizeof *rays;
     set.sort = true;
-    refused(psv_cast_rays(world, &set, target), PSV_ERROR_UNSUPPORTED, "sort");
+    expect_refusal(context, psv_cast_rays(world, &set, target), PSV_ERROR_UNSUPPORTED, "sort");
     set.sort = false;
     set.count = QUERIES + 1;
-    refused(psv_cast_rays(world, &set, target), PSV_ERROR_ARGUMENT, "data");
+    expect_refusal(context, psv_cast_rays(world, &set, target), PSV_ERROR_ARGUMENT, "data");
     set.count = 0;
     CHECK(psv_cast_rays(world, &set, target));
     psv_free_buffer(context, &data);
@@ -528,19 +524,14 @@ static void test_misuse(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 2 || psv_parse_backend(argv[1], &backend) != PSV_OK) return 2;
-    if (!psv_backend_available(backend)) {
-        printf("no %s device\n", argv[1]);
-        return 77;
-    }
+    const number_option no_options = {NULL, NULL};
+    if (!read_backend_arguments(argc, argv, &backend, &no_options)) return 2;
     psv_context_def def = psv_default_context_def();
     def.backend = backend;
-    if (psv_create_context(&def, &context) != PSV_OK) return 77;
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_shapes), cmocka_unit_test(test_misuse)};
     shapes = calloc(7, sizeof *shapes);
     if (shapes == NULL) return 1;
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = RUN_BACKEND_TESTS("body_queries", &def, &context, tests);
     free(shapes);
-    psv_destroy_context(context);
     return failed;
 }

@@ -627,11 +627,6 @@ static void whole_pictures(void **state) {
 
 // --- bad calls -------------------------------------------------------------------------------------------------------
 
-static void refuses(psv_status status, psv_status wanted, const char *words) {
-    assert_int_equal(status, wanted);
-    if (strstr(psv_last_error(context), words) == NULL) fail_msg("«%s» in «%s»", words, psv_last_error(context));
-}
-
 static void bad_pictures(void **state) {
     (void)state;
     begin(25, PSV_TREE_LINEAR);
@@ -655,16 +650,17 @@ static void bad_pictures(void **state) {
     bad[10].sky = (psv_sky)3;
     bad[11].shading = (psv_shading)2;
     for (int i = 0; i < 12; ++i)
-        refuses(psv_render_world(renderer, &bad[i], pixels, hits), PSV_ERROR_ARGUMENT, words[i]);
+        expect_refusal(context, psv_render_world(renderer, &bad[i], pixels, hits), PSV_ERROR_ARGUMENT, words[i]);
     psv_buffer small = psv_sub_buffer(pixels, 0, 4 * PIXELS - 4);
-    refuses(psv_render_world(renderer, &good, small, hits), PSV_ERROR_ARGUMENT, "pixels");
+    expect_refusal(context, psv_render_world(renderer, &good, small, hits), PSV_ERROR_ARGUMENT, "pixels");
     small = psv_sub_buffer(hits, 0, sizeof found - 4);
-    refuses(psv_render_world(renderer, &good, pixels, small), PSV_ERROR_ARGUMENT, "hits");
-    refuses(psv_render_world(renderer, NULL, pixels, hits), PSV_ERROR_ARGUMENT, "default_picture_def");
+    expect_refusal(context, psv_render_world(renderer, &good, pixels, small), PSV_ERROR_ARGUMENT, "hits");
+    expect_refusal(context, psv_render_world(renderer, NULL, pixels, hits), PSV_ERROR_ARGUMENT, "default_picture_def");
     const psv_triangle_set none = {0};
-    refuses(psv_render_triangles(renderer, &none, &good, pixels, hits), PSV_ERROR_ARGUMENT, "not for triangles");
+    expect_refusal(context, psv_render_triangles(renderer, &none, &good, pixels, hits), PSV_ERROR_ARGUMENT,
+                   "not for triangles");
     psv_render_statistics statistics;
-    refuses(psv_read_render_statistics(renderer, &statistics), PSV_ERROR_ARGUMENT, "no picture yet");
+    expect_refusal(context, psv_read_render_statistics(renderer, &statistics), PSV_ERROR_ARGUMENT, "no picture yet");
     render(&good); // nothing was harmed
     end();
 }
@@ -674,18 +670,18 @@ static void bad_renderers(void **state) {
     make_world(26);
     psv_renderer_def def = psv_default_renderer_def();
     psv_renderer *made = NULL;
-    refuses(psv_create_renderer(context, &def, &made), PSV_ERROR_ARGUMENT, "neither");
+    expect_refusal(context, psv_create_renderer(context, &def, &made), PSV_ERROR_ARGUMENT, "neither");
     def.world = world;
     def.max_triangles = 4;
-    refuses(psv_create_renderer(context, &def, &made), PSV_ERROR_ARGUMENT, "both");
+    expect_refusal(context, psv_create_renderer(context, &def, &made), PSV_ERROR_ARGUMENT, "both");
     def.max_triangles = 0;
     def.max_width = 20000;
-    refuses(psv_create_renderer(context, &def, &made), PSV_ERROR_ARGUMENT, "20000 x 1080");
+    expect_refusal(context, psv_create_renderer(context, &def, &made), PSV_ERROR_ARGUMENT, "20000 x 1080");
     def.max_width = 64;
     def.sort_method = "guess";
-    refuses(psv_create_renderer(context, &def, &made), PSV_ERROR_UNSUPPORTED, "guess");
+    expect_refusal(context, psv_create_renderer(context, &def, &made), PSV_ERROR_UNSUPPORTED, "guess");
     def.cookie = 0;
-    refuses(psv_create_renderer(context, &def, &made), PSV_ERROR_ARGUMENT, "default_renderer_def");
+    expect_refusal(context, psv_create_renderer(context, &def, &made), PSV_ERROR_ARGUMENT, "default_renderer_def");
     assert_null(made);
     psv_destroy_renderer(NULL);
     psv_destroy_world(world);
