@@ -73,10 +73,7 @@ void psvi_destroy_sorted(psvi_choice *choice) {
 
 psv_status psvi_sorted_statistics(const psvi_choice *choice, uint32_t key_bits, psv_pair_statistics *statistics) {
     const psvi_sorted_state *state = choice->state;
-    psv_sort_statistics sort = {0};
-    psv_status status = psv_read_sort_statistics(state->sorter, &sort);
-    statistics->sort_passes = sort.passes_run;
-    statistics->sort_passes_skipped = sort.passes_skipped;
+    const psv_status status = psvi_add_sort_statistics(state->sorter, statistics);
     statistics->key_bits = key_bits;
     statistics->levels = 1;
     return status;

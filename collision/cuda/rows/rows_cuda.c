@@ -502,11 +502,7 @@ static psv_status rows_statistics(const psvi_choice *choice, psv_pair_statistics
         statistics->sort_method = PSVI_SORT_CELLS;
         return PSV_OK;
     }
-    psv_sort_statistics sort = {.passes_run = 1};
-    psv_status status = psv_read_sort_statistics(state->sorter, &sort);
-    statistics->sort_passes = sort.passes_run;
-    statistics->sort_passes_skipped = sort.passes_skipped;
-    return status;
+    return psvi_add_sort_statistics(state->sorter, statistics);
 }
 
 const psvi_broad_phase psvi_broad_phase_rows_cuda = {
