@@ -90,6 +90,11 @@ def origin(files, rows):
     return ["", f"<sub>{', '.join(f'`{file}`' for file in files)}, commit {commits[0]}{date}</sub>"]
 
 
+def with_origin(lines, files, rows):
+    """The lines of a table of README.md, and its origin as the last one."""
+    return [*lines, [origin(files, rows)[1], *[""] * (len(lines[0]) - 1)]]
+
+
 def by_commit(file, rows, table_of):
     """A table of the rows of each commit, with its origin."""
     tables = []
@@ -231,7 +236,7 @@ def readme(machine):
         row = one_row(files[1], scene="cube", boxes=size, worlds="1", method="rows")
         lines.append([f"find the {whole(row['pairs'])} pairs of {count(size)} boxes", time(row["median_ms"]), "-"])
         rows.append(row)
-    return grid([f"work, on an {device_of(rows[0])}", "ms", "beside it, ms"], lines) + origin(files, rows)
+    return grid([f"work, on an {device_of(rows[0])}", "ms", "beside it, ms"], with_origin(lines, files, rows))
 
 
 def readme_frames(machine):
@@ -241,7 +246,7 @@ def readme_frames(machine):
     lines = [[row["scene"], whole(row["bodies"]), whole(row["contacts"]), time(row["frame_ms"]), time(row["broad_ms"]), time(row["sort_ms"])]
              for row in rows]
     return grid([f"frame of, on an {device_of(rows[0])}", "bodies", "contacts", "ms", "of it pairs", "of it sorting"],
-                lines) + origin([file], rows)
+                with_origin(lines, [file], rows))
 
 
 def readme_cpu(machine):
@@ -250,9 +255,10 @@ def readme_cpu(machine):
     sort = one_row(files[0], method="radix", op="pairs", distribution="uniform", count="1000000")
     pairs = one_row(files[1], scene="cube", boxes="1000000", method="rows")
     workers = int(pairs["workers"])
-    return grid([f"work, on {workers} cores of an {device_of(sort)}", "ms", "beside it, ms"], [
-        ["sort 1M 32-bit keys with values", time(sort["median_ms"]), f"{time(sort['yardstick_ms'])} with qsort"],
-        [f"find the {whole(pairs['pairs'])} pairs of 1M boxes", time(pairs["median_ms"]), "-"]]) + origin(files, [sort, pairs])
+    lines = [["sort 1M 32-bit keys with values", time(sort["median_ms"]), f"{time(sort['yardstick_ms'])} with qsort"],
+             [f"find the {whole(pairs['pairs'])} pairs of 1M boxes", time(pairs["median_ms"]), "-"]]
+    return grid([f"work, on {workers} cores of an {device_of(sort)}", "ms", "beside it, ms"],
+                with_origin(lines, files, [sort, pairs]))
 
 
 # Tables of what measure.sh measures: any machine may fill them. The files that a table needs, and how it is made.
