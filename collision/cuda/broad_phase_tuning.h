@@ -41,4 +41,12 @@
 
 #define PAIR_OPS_TILE 1024 // pairs that a block compares and compacts
 
+#define GROUP_THREADS 256
+#define GROUP_TILE 1024        // pairs that a block counts, places and compares at a time
+#define GROUP_SCAN_TILE 2048   // boxes whose counts a block adds up at a time
+#define GROUP_THREAD_ROW 16u   // pairs of one box that a thread puts in order
+#define GROUP_WARP_ROW 512u    // that a warp does; a block with a bit for each box does the others
+#define GROUP_MOST_BLOCKS 256u // of these, as many as have 4 bytes a box, but
+#define GROUP_LEAST_BLOCKS 32u
+
 #endif

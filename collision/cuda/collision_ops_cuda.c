@@ -4,6 +4,7 @@
 #include "bounds_kernels.h"
 #include "launch_cuda.h"
 #include "pair_check_kernels.h"
+#include "pair_groups_cuda.h"
 #include "pair_ops_kernels.h"
 #include "pair_rules_kernels.h"
 
@@ -143,6 +144,10 @@ const psvi_collision_ops psvi_collision_ops_cuda = {
     .events_scratch_bytes = events_scratch_bytes,
     .diff_pairs = diff_pairs,
     .keep_pairs = keep_pairs,
+    .changes_bytes = psvi_changes_bytes_cuda,
+    .begin_changes = psvi_begin_changes_cuda,
+    .find_changes = psvi_find_changes_cuda,
+    .carry_changes = psvi_carry_changes_cuda,
     .put_rules = put_rules,
     .exclude_pairs = exclude_pairs,
     .list_partners = list_partners,

@@ -202,6 +202,17 @@ typedef struct psvi_broad_phase {
     bool clears_result;                      // `find` itself sets the frame result to zero
 } psvi_broad_phase;
 
+// The pairs of a frame, in any order, named by indices below `boxes`, and where the changes against the frame before
+// go.
+typedef struct psvi_changes {
+    const psv_pair *pairs;
+    const uint64_t *count;
+    uint64_t capacity, boxes;
+    psv_pair *begin, *end;
+    uint64_t *begin_count, *end_count;
+    void *memory; // what is known of the frame before, and room for work
+} psvi_changes;
+
 // Backend services around the methods. All asynchronous on CUDA.
 typedef struct psvi_collision_ops {
     // Sorts pairs ascending by (a, b); count = min(*count, capacity). `scratch` as asked for by order_scratch_bytes.
@@ -220,6 +231,12 @@ typedef struct psvi_collision_ops {
     // before = now, for the next frame; nothing after an overflow (*now_count > capacity).
     psv_status (*keep_pairs)(psv_context *context, const psv_pair *now, const uint64_t *now_count, psv_pair *before,
                              uint64_t *before_count, uint64_t capacity);
+    // Optional, all or none: events of pairs that nobody asked to have in order, in place of order_pairs, diff_pairs
+    // and keep_pairs. Both lists are ascending; an overflow counts for nothing, as there.
+    uint64_t (*changes_bytes)(uint64_t capacity, uint64_t boxes); // of psvi_changes.memory; 0: not for so many pairs
+    psv_status (*begin_changes)(psv_context *context, const psvi_changes *changes); // once, for new memory
+    psv_status (*find_changes)(psv_context *context, const psvi_changes *changes);
+    psv_status (*carry_changes)(psv_context *context, const psvi_changes *from, const psvi_changes *to); // to more room
     // The rules of a frame to the backend's memory, where kernels read them; NULL: `find` gets the host's.
     psv_status (*put_rules)(psv_context *context, const struct psvi_pair_rules *rules, struct psvi_pair_rules *target);
     // Adds pairs to a table of pair_rules.h that has room for them. Without `check_pairs` the places of the table hold

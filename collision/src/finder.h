@@ -16,6 +16,7 @@ typedef struct psvi_pair_memory {
     uint64_t capacity;
     psv_pair *pairs;
     psv_pair *before, *begin, *end; // events only
+    void *changes;                  // events by ops->find_changes: in place of `before`, and no sorter
     psv_pair *kept;                 // def.max_kept only: pairs of kept boxes, or what moved boxes reach
     psvi_pair_link *links;          // boxes that are followed: of the pairs
     psv_pair *listed, *named; // of these: pairs by indices with ids or sort_output; by ids, where pairs get sorted
@@ -129,6 +130,7 @@ psv_status psvi_view_boxes(psv_context *context, const psv_box_set *set, const c
 // Pair memory for `capacity` pairs. On failure nothing is held.
 void psvi_add_pair_memory(psv_backend backend, const psv_pair_finder_def *def, uint64_t capacity,
                           psv_pair_finder_parts *parts);
+psvi_changes psvi_changes_of(const psv_pair_finder *finder, const psvi_pair_memory *memory);
 psv_status psvi_create_pair_memory(psv_pair_finder *finder, uint64_t capacity, psvi_pair_memory *memory);
 void psvi_destroy_pair_memory(psv_pair_finder *finder, psvi_pair_memory *memory);
 

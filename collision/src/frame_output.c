@@ -14,7 +14,7 @@ psv_status psvi_stage_name(psv_pair_finder *finder, psvi_frame *frame) {
 psv_status psvi_stage_order(psv_pair_finder *finder, psvi_frame *frame) {
     (void)frame;
     const psvi_pair_memory *memory = &finder->memory;
-    if (memory->capacity == 0 || (!finder->def.sort_output && !finder->def.events)) return PSV_OK;
+    if (memory->capacity == 0 || memory->sorter == NULL) return PSV_OK;
     return finder->ops->order_pairs(finder->context, memory->sorter, memory->pairs, &finder->result->pair_count,
                                     memory->capacity, memory->order_scratch);
 }

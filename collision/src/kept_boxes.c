@@ -163,7 +163,7 @@ psv_status psvi_leave_front(psv_pair_finder *finder) {
 
 // If no other stage changes the pairs, pairs of kept boxes remain in the pair buffer from frame to frame.
 static bool stay_in_front(const psv_pair_finder *finder, const psvi_frame *frame) {
-    return !finder->def.sort_output && !finder->def.events && frame->a.ids == NULL;
+    return finder->memory.sorter == NULL && frame->a.ids == NULL;
 }
 
 // The boxes that are not kept, among themselves. Their places begin at 0, their pairs behind those of kept boxes.

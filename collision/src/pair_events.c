@@ -1,4 +1,4 @@
-// Begin and end events: the difference of two consecutive frames' ordered pair lists.
+// Begin and end events: the difference of two consecutive frames' pairs.
 #include "finder.h"
 #include "pair_changes.h"
 
@@ -8,19 +8,32 @@ static psv_status check_events(psv_pair_finder *finder) {
     return psvi_fail(finder->context, PSV_ERROR_ARGUMENT, "the finder was created without def.events");
 }
 
-psv_status psvi_make_event_lists(psv_pair_finder *finder) {
+static psv_status find_changes(psv_pair_finder *finder) {
+    const psvi_changes changes = psvi_changes_of(finder, &finder->memory);
+    return finder->ops->find_changes(finder->context, &changes);
+}
+
+// Of lists that are in order.
+static psv_status diff_pairs(psv_pair_finder *finder) {
     psv_context *context = finder->context;
     const psvi_pair_memory *memory = &finder->memory;
     uint64_t *counts = finder->event_counts;
     const uint64_t *now_count = &finder->result->pair_count;
-    psvi_frame_begin(context);
-    psvi_phase_begin(context, PSV_PHASE_EVENTS);
     psv_status status = finder->ops->diff_pairs(
         context, memory->pairs, now_count, memory->before, &counts[PSVI_EVENTS_BEFORE], memory->capacity, memory->begin,
         &counts[PSVI_EVENTS_BEGIN], memory->end, &counts[PSVI_EVENTS_END], memory->events_scratch);
     if (status == PSV_OK)
         status = finder->ops->keep_pairs(context, memory->pairs, now_count, memory->before, &counts[PSVI_EVENTS_BEFORE],
                                          memory->capacity);
+    return status;
+}
+
+psv_status psvi_make_event_lists(psv_pair_finder *finder) {
+    psv_context *context = finder->context;
+    const psvi_pair_memory *memory = &finder->memory;
+    psvi_frame_begin(context);
+    psvi_phase_begin(context, PSV_PHASE_EVENTS);
+    psv_status status = memory->changes != NULL ? find_changes(finder) : diff_pairs(finder);
     psvi_phase_end(context, PSV_PHASE_EVENTS);
     psvi_frame_end(context);
     finder->events_done = status == PSV_OK;

@@ -8,7 +8,16 @@ static uint32_t index_bits(uint64_t boxes) {
     return bits;
 }
 
-static bool is_ordered(const psv_pair_finder_def *def) { return def->sort_output || def->events; }
+// Events of pairs that need no order.
+static uint64_t changes_bytes(psv_backend backend, const psv_pair_finder_def *def, uint64_t capacity) {
+    const psvi_collision_ops *ops = psvi_collision_ops_of(backend);
+    if (ops->changes_bytes == NULL || !def->events || def->sort_output || def->ids) return 0;
+    return ops->changes_bytes(capacity, def->max_boxes);
+}
+
+static bool is_ordered(psv_backend backend, const psv_pair_finder_def *def, uint64_t capacity) {
+    return def->sort_output || (def->events && changes_bytes(backend, def, capacity) == 0);
+}
 
 // Room for what movers.c keeps of pairs; a list of pairs has 8 bytes each.
 static bool is_linked(psv_backend backend, const psv_pair_finder_def *def, uint64_t capacity) {
@@ -16,7 +25,7 @@ static bool is_linked(psv_backend backend, const psv_pair_finder_def *def, uint6
 }
 
 static bool has_listed(const psv_pair_finder_def *def) { return def->ids || def->sort_output; }
-static bool has_named(const psv_pair_finder_def *def) { return def->ids && is_ordered(def); }
+static bool has_named(const psv_pair_finder_def *def) { return def->ids && (def->sort_output || def->events); }
 
 // Lists of changes serve events, and sorted pairs.
 static bool has_changes(psv_backend backend, const psv_pair_finder_def *def, uint64_t capacity) {
@@ -46,7 +55,8 @@ void psvi_add_pair_memory(psv_backend backend, const psv_pair_finder_def *def, u
     const psvi_collision_ops *ops = psvi_collision_ops_of(backend);
     const uint64_t list = psvi_align(capacity * sizeof(psv_pair));
     parts->pairs += list;
-    if (is_ordered(def)) {
+    const bool ordered = is_ordered(backend, def, capacity);
+    if (ordered) {
         const psv_sorter_def sorter = sorter_def_of(def, capacity);
         parts->order +=
             psvi_align(psv_sorter_scratch_bytes(backend, &sorter)) + psvi_align(order_scratch_of(ops, capacity));
@@ -57,7 +67,23 @@ void psvi_add_pair_memory(psv_backend backend, const psv_pair_finder_def *def, u
             psvi_align(capacity * sizeof(psvi_pair_link)) + (has_listed(def) ? list : 0) + (has_named(def) ? list : 0);
     if (psvi_margin_bytes(backend, def) > 0) parts->margins += 2 * list;
     if (has_changes(backend, def, capacity)) parts->events += 2 * list;
-    if (def->events) parts->events += list + psvi_align(events_scratch_of(ops, capacity));
+    if (def->events)
+        parts->events += ordered ? list + psvi_align(events_scratch_of(ops, capacity))
+                                 : psvi_align(changes_bytes(backend, def, capacity));
+}
+
+psvi_changes psvi_changes_of(const psv_pair_finder *finder, const psvi_pair_memory *memory) {
+    return (psvi_changes){
+        .pairs = memory->pairs,
+        .count = &finder->result->pair_count,
+        .capacity = memory->capacity,
+        .boxes = finder->def.max_boxes,
+        .begin = memory->begin,
+        .end = memory->end,
+        .begin_count = &finder->event_counts[PSVI_EVENTS_BEGIN],
+        .end_count = &finder->event_counts[PSVI_EVENTS_END],
+        .memory = memory->changes,
+    };
 }
 
 psv_status psvi_create_pair_memory(psv_pair_finder *finder, uint64_t capacity, psvi_pair_memory *memory) {
@@ -65,6 +91,7 @@ psv_status psvi_create_pair_memory(psv_pair_finder *finder, uint64_t capacity, p
     const psv_pair_finder_def *def = &finder->def;
     *memory = (psvi_pair_memory){.capacity = capacity};
     uint64_t list = capacity * sizeof(psv_pair);
+    const bool ordered = is_ordered(context->backend, def, capacity);
     bool enough = psvi_take(context, list, (void **)&memory->pairs);
     if (def->max_kept > 0 && psvi_keeps_boxes(context->backend))
         enough = enough && psvi_take(context, list, (void **)&memory->kept);
@@ -81,21 +108,25 @@ psv_status psvi_create_pair_memory(psv_pair_finder *finder, uint64_t capacity, p
         enough = enough && psvi_take(context, list, (void **)&memory->begin);
         enough = enough && psvi_take(context, list, (void **)&memory->end);
     }
-    if (def->events) {
+    if (def->events && ordered) {
         enough = enough && psvi_take(context, list, (void **)&memory->before);
         enough = enough && psvi_take(context, events_scratch_of(finder->ops, capacity), &memory->events_scratch);
     }
-    if (is_ordered(def))
-        enough = enough && psvi_take(context, order_scratch_of(finder->ops, capacity), &memory->order_scratch);
+    if (def->events && !ordered)
+        enough = enough && psvi_take(context, changes_bytes(context->backend, def, capacity), &memory->changes);
+    if (ordered) enough = enough && psvi_take(context, order_scratch_of(finder->ops, capacity), &memory->order_scratch);
     psv_status status = PSV_OK;
     if (!enough) {
         psv_pair_finder_parts parts = {0};
         psvi_add_pair_memory(context->backend, def, capacity, &parts);
         status = psvi_fail(context, PSV_ERROR_MEMORY, "no %s memory for %llu pairs (%llu bytes)", context->ops->name,
                            (unsigned long long)capacity, (unsigned long long)psvi_sum_parts(&parts));
-    } else if (is_ordered(def)) {
+    } else if (ordered) {
         psv_sorter_def sorter = sorter_def_of(def, capacity);
         status = psv_create_sorter(context, &sorter, &memory->sorter);
+    } else if (memory->changes != NULL) {
+        const psvi_changes changes = psvi_changes_of(finder, memory);
+        status = finder->ops->begin_changes(context, &changes);
     }
     if (status != PSV_OK) psvi_destroy_pair_memory(finder, memory);
     return status;
@@ -116,19 +147,29 @@ void psvi_destroy_pair_memory(psv_pair_finder *finder, psvi_pair_memory *memory)
     psvi_free(context, memory->begin, list);
     psvi_free(context, memory->end, list);
     psvi_free(context, memory->order_scratch, order_scratch_of(finder->ops, memory->capacity));
+    psvi_free(context, memory->changes, changes_bytes(context->backend, &finder->def, memory->capacity));
     psvi_free(context, memory->events_scratch, events_scratch_of(finder->ops, memory->capacity));
     *memory = (psvi_pair_memory){0};
 }
 
 // The list of the frame before, as far as it is in use.
-static psv_status copy_before(psv_context *context, const psv_pair_finder *finder, psv_pair *target) {
+static psv_status copy_before(psv_context *context, const psv_pair_finder *finder, const psvi_pair_memory *grown) {
     uint64_t count = 0;
+    if (finder->memory.changes != NULL) {
+        if (grown->changes == NULL)
+            return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "events on %s: %llu pairs are too many",
+                             context->ops->name, (unsigned long long)grown->capacity);
+        const psvi_changes from = psvi_changes_of(finder, &finder->memory), to = psvi_changes_of(finder, grown);
+        return finder->ops->carry_changes(context, &from, &to);
+    }
+    if (grown->before == NULL || finder->memory.before == NULL) return PSV_OK;
     psv_status status = context->ops->copy(context, &count, &finder->event_counts[PSVI_EVENTS_BEFORE], sizeof count,
                                            PSVI_COPY_DOWNLOAD);
     if (status == PSV_OK) status = context->ops->synchronize(context);
     if (status != PSV_OK || count == 0) return status;
     if (count > finder->memory.capacity) count = finder->memory.capacity;
-    return context->ops->copy(context, target, finder->memory.before, count * sizeof *target, PSVI_COPY_INSIDE);
+    return context->ops->copy(context, grown->before, finder->memory.before, count * sizeof *grown->before,
+                              PSVI_COPY_INSIDE);
 }
 
 psv_status psvi_grow_pair_memory(psv_pair_finder *finder, uint64_t capacity) {
@@ -136,7 +177,7 @@ psv_status psvi_grow_pair_memory(psv_pair_finder *finder, uint64_t capacity) {
     psv_status status = psvi_create_pair_memory(finder, capacity, &grown);
     if (status != PSV_OK) return status;
     psv_context *context = finder->context;
-    if (grown.before != NULL && finder->memory.before != NULL) status = copy_before(context, finder, grown.before);
+    status = copy_before(context, finder, &grown);
     if (status == PSV_OK) status = context->ops->synchronize(context);
     if (status != PSV_OK) {
         psvi_destroy_pair_memory(finder, &grown);

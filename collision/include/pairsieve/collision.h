@@ -119,14 +119,14 @@ typedef struct psv_pair_finder_def {
     // the "radix" sorter. A sorter's name (pairsieve/sort.h): that sorter. "auto": cells or the calibrated sorter. Both
     // names are read during creation only, and must be known even if the method sorts nothing
     const char *sort_method;
-    uint64_t max_boxes;   // most boxes of any call (of both sets together for psv_find_pairs_between), at most 2^31
-    uint64_t max_pairs;   // room of the pair buffer at creation; 0 (default): 8 pairs a box
-    bool grow_pairs;      // when it is too small: enlarge it and repeat the frame (the call then Blocks); default false
-    bool sort_output;     // pairs in ascending (a, b) order: the same bytes on every run and backend; default false
-    bool events;          // keep the previous frame's pairs for psv_pair_events; default false
-    uint32_t world_count; // worlds that box sets may name; 0 and 1 (default): one world
-    bool ids;             // box sets may have ids; default false
-    bool doubles;         // box sets may have double precision: 24 bytes more a box; default false
+    uint64_t max_boxes; // most boxes of any call (of both sets together for psv_find_pairs_between), at most 2^31
+    uint64_t max_pairs; // room of the pair buffer at creation; 0 (default): 8 pairs a box
+    bool grow_pairs;    // when it is too small: enlarge it and repeat the frame (the call then Blocks); default false
+    bool sort_output;   // pairs in ascending (a, b) order: the same bytes on every run and backend; default false
+    bool events;        // keep the previous frame's pairs for psv_pair_events, whose lists are in order; default false
+    uint32_t world_count;  // worlds that box sets may name; 0 and 1 (default): one world
+    bool ids;              // box sets may have ids; default false
+    bool doubles;          // box sets may have double precision: 24 bytes more a box; default false
     uint64_t max_excluded; // most of psv_pair_rules.excluded, 18 to 36 bytes each, and in finders of less than 2^21
                            // boxes 16 a box on CUDA, 16 or 32 on the CPU; at most 2^31
     uint64_t max_kept; // most boxes of psv_box_set.kept, at most max_boxes; default 0. About 110 bytes each, and 8 more
@@ -157,7 +157,7 @@ uint64_t psv_pair_finder_bytes(psv_backend backend, const psv_pair_finder_def *d
 typedef struct psv_pair_finder_parts {
     uint64_t methods;    // work memory of the method; of all methods that "auto" chooses between
     uint64_t pairs;      // the pair buffer
-    uint64_t order;      // for def.sort_output and def.events
+    uint64_t order;      // for def.sort_output, and for def.events where these need pairs in order
     uint64_t events;     // def.events
     uint64_t rules;      // def.max_excluded, def.doubles, counts of worlds
     uint64_t kept_boxes; // def.max_kept

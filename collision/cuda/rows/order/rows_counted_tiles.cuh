@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "../../look_back.cuh"
 #include "../rows_launch.cuh"
 #include "../rows_uniform.cuh"
 
@@ -121,32 +122,6 @@ __device__ __forceinline__ void rows_key_tile(const psvi_find_input &input, psvi
     rows_report_tile(input, plan, shared);
 }
 
-#define ROWS_STATE_SUM 1u    // the tile's own sum is there
-#define ROWS_STATE_PREFIX 2u // the sum of all tiles up to it
-
-// State of a tile: frame number, kind and value in one word, so that nothing has to be cleared between frames.
-__device__ __forceinline__ uint64_t rows_make_state(uint32_t epoch, uint32_t kind, uint32_t value) {
-    return (uint64_t)(epoch << 2 | kind) << 32 | value;
-}
-
-// Sum of all tiles before `tile`: looks back 32 tiles at a time until one knows its prefix. One warp together.
-__device__ __forceinline__ uint32_t rows_look_back(const uint64_t *states, uint32_t tile, uint32_t epoch) {
-    const uint32_t lane = threadIdx.x & 31;
-    uint32_t sum = 0;
-    for (int64_t last = (int64_t)tile - 1; last >= 0; last -= 32) {
-        const int64_t at = last - lane;
-        uint64_t state = rows_make_state(epoch, ROWS_STATE_PREFIX, 0);
-        if (at >= 0) do
-                state = *(const volatile uint64_t *)(states + at);
-            while ((uint32_t)(state >> 34) != (epoch & 0x3fffffffu));
-        const uint32_t known = __ballot_sync(PSVD_FULL, (state >> 32 & 3) == ROWS_STATE_PREFIX);
-        const uint32_t nearest = known == 0 ? 31 : __ffs(known) - 1; // lanes further on are included in its prefix
-        sum += psvd_reduce_add(lane <= nearest ? (uint32_t)state : 0u);
-        if (known != 0) break;
-    }
-    return sum;
-}
-
 __device__ __forceinline__ uint32_t rows_crowd_of(uint32_t count) { return count >= ROWS_UNIFORM_CROWD ? count : 0u; }
 
 struct rows_scan_shared {
@@ -198,15 +173,8 @@ __device__ __forceinline__ void rows_scan_tile(psvi_rows_plan *plan, uint32_t *c
         sum[i] = before + inclusive - own;
     }
     if (warp == 0) {
-        if (lane == 0)
-            *(volatile uint64_t *)(states + tile) =
-                rows_make_state(epoch, tile == 0 ? ROWS_STATE_PREFIX : ROWS_STATE_SUM, total);
-        const uint32_t before = tile == 0 ? 0 : rows_look_back(states, tile, epoch);
-        if (lane == 0) {
-            shared.before_tile = before;
-            if (tile != 0)
-                *(volatile uint64_t *)(states + tile) = rows_make_state(epoch, ROWS_STATE_PREFIX, before + total);
-        }
+        const uint32_t before = psvd_chain_tile(states, tile, epoch, total);
+        if (lane == 0) shared.before_tile = before;
     }
     __syncthreads();
 #pragma unroll
