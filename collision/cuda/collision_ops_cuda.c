@@ -2,9 +2,9 @@
 #include "../../core/cuda/cuda_backend.h"
 #include "../../sort/src/sort_method.h"
 #include "bounds_kernels.h"
+#include "events/pair_groups_cuda.h"
 #include "launch_cuda.h"
 #include "pair_check_kernels.h"
-#include "pair_groups_cuda.h"
 #include "pair_ops_kernels.h"
 #include "pair_rules_kernels.h"
 

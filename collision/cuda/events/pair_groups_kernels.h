@@ -5,7 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "../src/broad_phase.h"
+#include "../../src/broad_phase.h"
 
 #ifdef __cplusplus
 extern "C" {

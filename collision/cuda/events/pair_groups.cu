@@ -1,8 +1,8 @@
 // Begin and end events of pairs that need no order. A frame's pairs are sorted by counting: one pass over their first
 // box, then each box's own few. Two lists take turns, so that the last frame's stays where it is. Five kernels, and
 // about 60 bytes a pair and 24 a box.
-#include "broad_phase_tuning.h"
-#include "look_back.cuh"
+#include "../broad_phase_tuning.h"
+#include "../look_back.cuh"
 #include "pair_groups_kernels.h"
 
 #define GROUP_WARPS (GROUP_THREADS / 32)

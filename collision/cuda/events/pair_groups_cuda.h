@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_COLLISION_PAIR_GROUPS_CUDA_H
 #define PAIRSIEVE_COLLISION_PAIR_GROUPS_CUDA_H
 
-#include "../src/broad_phase.h"
+#include "../../src/broad_phase.h"
 
 uint64_t psvi_changes_bytes_cuda(uint64_t capacity, uint64_t boxes);
 psv_status psvi_begin_changes_cuda(psv_context *context, const psvi_changes *changes);

@@ -1,9 +1,9 @@
 // Begin and end events of pairs that need no order, host side.
 #include "pair_groups_cuda.h"
 
-#include "../../core/carver.h"
-#include "../../core/cuda/cuda_backend.h"
-#include "broad_phase_tuning.h"
+#include "../../../core/carver.h"
+#include "../../../core/cuda/cuda_backend.h"
+#include "../broad_phase_tuning.h"
 #include "pair_groups_kernels.h"
 
 static uint64_t tiles_of(uint64_t items, uint64_t tile) { return (items + tile - 1) / tile; }
