@@ -308,6 +308,7 @@ TABLES = {
     "python-adapters-cpu": lambda: listing(f"{XEON}/python_adapters.csv", [
         ("library", "library", plain), ("its tests", "file", plain), ("on", "where", plain), ("passed", "passed", plain),
         ("of", "tests", plain), ("the others", "rest", plain)]),
+    "first-use": lambda: listing(f"{XEON}/first_use.csv", [("what", "what", plain), ("s", "seconds", plain), ("note", "note", plain)]),
     "python-peers": lambda: listing(f"{H200}/python_peers.csv", [
         ("scene", "scene", plain), ("boxes", "boxes", whole), ("who", "who", plain), ("ms, a call", "ms", time),
         ("ms, in a graph", "graph_ms", time), ("times ours", "ratio", ratio), ("in a graph", "graph_ratio", ratio)]),
