@@ -9,7 +9,7 @@ import pytest
 
 
 @pytest.mark.parametrize("adapter, package, extra", [("newton", "newton", "newton"), ("mujoco_warp", "mujoco_warp", "mujoco-warp"),
-                                                     ("torch", "torch", "torch"), ("jax", "jax", "jax")])
+                                                     ("torch", "torch", "torch"), ("jax", "jax", "jax"), ("rerun", "rerun", "rerun")])
 def test_peer_is_missing(monkeypatch, adapter, package, extra):
     real = builtins.__import__
 
