@@ -129,7 +129,7 @@ class World(WorldPictures, WorldQueries, Profiled):
     @argument_errors
     def scene(cls, name: Path, *, bodies: int = 0, seed: int | None = None, device: Device = "cpu", workers: int = 0,
               stream: Stream | None = None, broad_phase: str | None = None, sort_method: str | None = None) -> World:
-        """The world of a shipped scene (see :func:`scenes`) or of a scene file."""
+        """The world of a shipped scene (see :func:`scenes`), of a scene file, or of a file of :meth:`save` without further arguments."""
         world = cls.__new__(cls)
         world._begin(device, stream, workers)
         options = ffi.new("psv_scene_options *", lib.psv_default_scene_options())

@@ -6,18 +6,23 @@ import base64
 import html
 import math
 import os
+import shutil
+import subprocess
+import sys
 import tempfile
+import warnings
 import webbrowser
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from ._native import ArgumentError, Context, Worker, ffi, integer, lib, locked
+from ._native import ArgumentError, Context, UnsupportedError, Worker, ffi, integer, lib, locked
 from .pictures import Picture, Video, in_notebook, with_progress
 from .typing import Vector
 
 _FROM = np.array([0.554, 0.446, 0.705])  # direction from which bodies are seen, unless a scene or the caller says
+_viewers: list[subprocess.Popen[bytes]] = []  # that show() opened
 _SKIES = {"auto": "PSV_SKY_AUTO", "day": "PSV_SKY_DAY", "space": "PSV_SKY_SPACE"}
 
 
@@ -64,6 +69,31 @@ def _three(value: Any, name: str) -> list[float]:
     return made
 
 
+def find_viewer() -> str | None:
+    """The program pairsieve-view: beside the package, beside Python, or on the PATH."""
+    name = "pairsieve-view.exe" if sys.platform == "win32" else "pairsieve-view"
+    for folder in (Path(__file__).parent, Path(sys.executable).parent):
+        if os.access(folder / name, os.X_OK):
+            return str(folder / name)
+    return shutil.which(name)
+
+
+def _missing(program: str | None) -> str | None:
+    """A sentence about what the viewer lacks; None where it can be opened."""
+    if program is None:
+        return ("pairsieve-view is neither on the PATH nor beside the package: Debian's package pairsieve-view has it, and so has "
+                "'cmake --install' of the project")
+    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        return "there is no display: DISPLAY and WAYLAND_DISPLAY are not set"
+    return None
+
+
+def _temporary(suffix: str) -> str:
+    handle, name = tempfile.mkstemp(prefix="pairsieve-", suffix=suffix)
+    os.close(handle)
+    return name
+
+
 class WorldPictures(Worker):
     """The part of World that people look at."""
 
@@ -93,15 +123,18 @@ class WorldPictures(Worker):
     def _view(self, field: float, aspect: float, frame_all: bool) -> tuple[list[float], list[float]]:
         """(eye, target): the scene's, or from its side so far away that all bodies are seen. Of many bodies one in 200 may lie outside:
         it may be lost far away."""
-        eye, target = np.array([8.0, 6.0, 10.0]), np.array([0.0, 1.0, 0.0])
+        eye, target = np.zeros(3), np.zeros(3)
         if self._scene != ffi.NULL:
             places = ffi.new("float[3]"), ffi.new("float[3]")
             lib.psv_scene_view(self._scene, *places)
             eye, target = (np.array(list(place)) for place in places)
+        has_camera = self._scene != ffi.NULL and bool((eye != target).any())  # that of a snapshot has none
         centre, radius = self._places()
-        if len(centre) == 0 or (self._scene != ffi.NULL and not frame_all):
+        if has_camera and (len(centre) == 0 or not frame_all):
             return eye.tolist(), target.tolist()
-        towards = (eye - target) / np.linalg.norm(eye - target) if self._scene != ffi.NULL else _FROM / np.linalg.norm(_FROM)
+        if len(centre) == 0:
+            return [8.0, 6.0, 10.0], [0.0, 1.0, 0.0]
+        towards = (eye - target) / np.linalg.norm(eye - target) if has_camera else _FROM / np.linalg.norm(_FROM)
         right = np.cross([0, 1, 0], towards)
         right = np.array([1.0, 0, 0]) if np.linalg.norm(right) < 1e-6 else right / np.linalg.norm(right)
         low, high = (np.percentile(centre + side * radius[:, None], share, axis=0) for side, share in ((-1, 0.5), (1, 99.5)))
@@ -209,11 +242,37 @@ class WorldPictures(Worker):
     def _rendered(self, definition: Any, samples: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
         return self._renderer(int(definition.width), int(definition.height)).render(definition, samples, self)
 
-    def show(self, width: int = 960, height: int = 540, **camera: Any) -> None:
-        """Shows a picture: in a notebook below the cell, otherwise by the program that the system opens PNG files with.
+    def save(self, path: Any) -> None:
+        raise NotImplementedError
 
-        Arguments are those of :meth:`picture`.
+    def show(self, width: int = 960, height: int = 540, *, viewer: bool | None = None, **camera: Any) -> None:
+        """Shows the world: in a notebook as a picture below the cell, otherwise in a window of pairsieve-view.
+
+        The viewer begins with the world as it is now, paused, and goes on by itself; the program does not wait for it. Emitters and
+        turning gravity of scenes are not in it. Without the viewer a picture is opened by the program that the system has for PNG files,
+        and a warning says what is missing.
+
+        Parameters
+        ----------
+        width, height : int
+            Pixels.
+        viewer : bool, optional
+            True: the viewer, or UnsupportedError with what is missing. False: a picture. None: the viewer if it can be had, and neither
+            a notebook nor `camera` asks for a picture.
+        **camera
+            As of :meth:`picture`.
         """
+        if camera and viewer:
+            raise ArgumentError(f"'{next(iter(camera))}' is for pictures; the viewer has a camera of its own")
+        if viewer or (viewer is None and not camera and not in_notebook()):
+            program = find_viewer()
+            missing = _missing(program)
+            if program is not None and missing is None:
+                self._open_viewer(program, integer(width, "width", 64, 16384), integer(height, "height", 64, 16384))
+                return
+            if viewer:
+                raise UnsupportedError(f"the viewer cannot be opened: {missing}")
+            warnings.warn(f"{missing}; show() opens a picture instead", stacklevel=2)
         made = self.picture(width, height, **camera)
         if in_notebook():
             import IPython.display
@@ -221,10 +280,15 @@ class WorldPictures(Worker):
             notebook: Any = IPython.display
             notebook.display(made)
             return
-        handle, name = tempfile.mkstemp(prefix="pairsieve-", suffix=".png")
-        os.close(handle)
+        name = _temporary(".png")
         made.save(name)
         webbrowser.open(Path(name).as_uri())
+
+    def _open_viewer(self, program: str, width: int, height: int) -> None:
+        name = _temporary(".world")  # the viewer reads it when it has a window; it stays until the system cleans its folder
+        self.save(name)
+        arguments = [program, name, "--paused", "--size", f"{width}x{height}", "--backend", "cpu" if self.device < 0 else "cuda"]
+        _viewers.append(subprocess.Popen(arguments, stdin=subprocess.DEVNULL, start_new_session=True))
 
     def _repr_png_(self) -> bytes:
         return self.picture(640, 360, samples=4)._repr_png_()

@@ -158,14 +158,70 @@ def test_errors(call, words):
     assert "picture." not in str(error.value)
 
 
-def test_show(monkeypatch):
+def is_picture(opened):
+    """Whether the one file that was opened is a PNG file, which goes."""
+    path = opened.pop().removeprefix("file://")
+    with open(path, "rb") as file:
+        begin = file.read(8)
+    os.remove(path)
+    return begin == b"\x89PNG\r\n\x1a\n" and not opened
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the program that stands for the viewer is a shell script")
+def test_show(monkeypatch, tmp_path):
     opened = []
     monkeypatch.setattr("webbrowser.open", opened.append)
-    space((0, 0, 0)).show(16, 9, samples=1)
-    path = opened[0].removeprefix("file://")
-    with open(path, "rb") as file:
-        assert file.read(8) == b"\x89PNG\r\n\x1a\n"
+    monkeypatch.setenv("PATH", "/nothing")
+    monkeypatch.setenv("DISPLAY", ":7")
+    monkeypatch.setattr("pairsieve.world_pictures.__file__", str(tmp_path / "no" / "package.py"))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "no" / "python"))
+    world = space((0, 0, 0), (3, 0, 0))
+    world.step(count=3)
+    world.show(16, 9, samples=1)
+    assert is_picture(opened)
+    with pytest.warns(UserWarning, match="pairsieve-view is neither on the PATH nor beside the package: .*; show.. opens a picture instead"):
+        world.show(64, 64)
+    assert is_picture(opened)
+    with pytest.raises(pairsieve.UnsupportedError, match="the viewer cannot be opened: pairsieve-view is neither"):
+        world.show(viewer=True)
+    with pytest.raises(pairsieve.ArgumentError, match="'samples' is for pictures"):
+        world.show(viewer=True, samples=2)
+    program = tmp_path / "pairsieve-view"  # keeps what it was told
+    program.write_text(f'#!/bin/sh\nprintf "%s " "$@" >{tmp_path}/part\n/bin/mv {tmp_path}/part {tmp_path}/arguments\n', encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    world.show(320, 180)
+    from pairsieve.world_pictures import _viewers
+    assert _viewers.pop().wait(timeout=60) == 0 and not opened
+    path, *rest = (tmp_path / "arguments").read_text(encoding="utf-8").split()
+    assert rest == ["--paused", "--size", "320x180", "--backend", "cpu"]
+    shown = pairsieve.World.scene(path)
+    assert shown.hash() == world.hash()
     os.remove(path)
+    monkeypatch.delenv("DISPLAY")
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    if sys.platform.startswith("linux"):
+        with pytest.raises(pairsieve.UnsupportedError, match="there is no display: DISPLAY and WAYLAND_DISPLAY are not set"):
+            world.show(viewer=True)
+
+
+def test_snapshots_are_scenes(tmp_path):
+    world = pairsieve.World.scene("drop", bodies=200)
+    world.step(count=20)
+    world.save(tmp_path / "state.world")
+    shown, loaded = pairsieve.World.scene(tmp_path / "state.world"), pairsieve.World.load(tmp_path / "state.world")
+    assert shown.hash() == world.hash()
+    for one in (shown, loaded):
+        one.step(count=5)
+    assert shown.hash() == loaded.hash() != world.hash()
+    np.testing.assert_array_equal(shown.picture(64, 36, samples=1).pixels, loaded.picture(64, 36, samples=1).pixels)
+    for more, name in ((dict(bodies=3), "number of bodies"), (dict(seed=0), "seed"), (dict(broad_phase="rows"), "broad phase"),
+                       (dict(sort_method="radix"), "sorting method")):
+        with pytest.raises(pairsieve.ArgumentError, match=f"state.world is a snapshot, which has its own {name}"):
+            pairsieve.World.scene(tmp_path / "state.world", **more)
+    (tmp_path / "short.world").write_bytes((tmp_path / "state.world").read_bytes()[:100])
+    with pytest.raises(pairsieve.FormatError):
+        pairsieve.World.scene(tmp_path / "short.world")
 
 
 def test_progress(monkeypatch, capfd):

@@ -2,6 +2,7 @@
 #include "../../core/portable/path_parts.h"
 #include "../data/whole_file.h"
 #include "scene.h"
+#include "snapshot_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -329,6 +330,39 @@ static psv_status build_scene(psv_context *context, const char *name, const char
     return PSV_OK;
 }
 
+// A snapshot goes on from where it was saved; what else a scene has (emitters, turning gravity, a camera) is not in it.
+static bool is_snapshot(const char *path) {
+    char magic[sizeof PSVI_SNAPSHOT_MAGIC - 1] = {0};
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) return false; // said by whoever reads it
+    const bool whole = fread(magic, sizeof magic, 1, file) == 1;
+    (void)fclose(file);
+    return whole && memcmp(magic, PSVI_SNAPSHOT_MAGIC, sizeof magic) == 0;
+}
+
+static psv_status load_snapshot(psv_context *context, const char *path, const psv_scene_options *options,
+                                psv_scene **out) {
+    const char *given = options->bodies != 0           ? "number of bodies"
+                        : options->has_seed            ? "seed"
+                        : options->broad_phase != NULL ? "broad phase"
+                        : options->sort_method != NULL ? "sorting method"
+                                                       : NULL;
+    if (given != NULL)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is a snapshot, which has its own %s", path, given);
+    psv_scene *scene = calloc(1, sizeof *scene);
+    if (scene == NULL)
+        return psvi_fail(context, PSV_ERROR_MEMORY, "no host memory for a scene (%zu bytes)", sizeof *scene);
+    *scene = (psv_scene){.context = context, .frame_seconds = 1.0f / 60, .seed = 1};
+    (void)snprintf(scene->name, sizeof scene->name, "%s", path);
+    const psv_status status = psv_restore_snapshot(context, path, &scene->world);
+    if (status != PSV_OK) {
+        psv_destroy_scene(scene);
+        return status;
+    }
+    *out = scene;
+    return PSV_OK;
+}
+
 #define MOST_SCENE_BYTES ((uint64_t)64 << 20)
 
 psv_status psv_load_scene(psv_context *context, const char *name_or_path, const psv_scene_options *options,
@@ -348,6 +382,7 @@ psv_status psv_load_scene(psv_context *context, const char *name_or_path, const 
     for (const psvi_shipped_scene *s = psvi_shipped_scenes; s->name != NULL; ++s)
         if (strcmp(s->name, name_or_path) == 0)
             return build_scene(context, s->name, NULL, (const char *)s->text, s->length, options, scene);
+    if (is_snapshot(name_or_path)) return load_snapshot(context, name_or_path, options, scene);
     if (strchr(name_or_path, '/') == NULL && strstr(name_or_path, ".json") == NULL) {
         char list[300] = "";
         for (const psvi_shipped_scene *s = psvi_shipped_scenes; s->name != NULL; ++s)

@@ -22,7 +22,7 @@ void view_print_help(void) {
     puts("usage: pairsieve-view [SCENE] [options]\n"
          "\n"
          "Shows a scene of falling bodies, every overlapping pair of boxes found and resolved each frame.\n"
-         "SCENE is the name of a shipped scene or a scene file; default: drop.\n"
+         "SCENE is the name of a shipped scene, a scene file or a snapshot; default: drop.\n"
          "\n"
          "scene\n"
          "  --bodies N            as many bodies, instead of the scene's own number\n"

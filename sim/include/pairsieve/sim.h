@@ -451,9 +451,10 @@ psv_scene_options psv_default_scene_options(void);
 typedef struct psv_scene psv_scene;
 
 // Loads a scene file, or a shipped scene by name («drop»); shipped scenes are part of the library. A name without '/'
-// and ".json" is that of a shipped scene. options may be NULL. Errors: PSV_ERROR_FILE (no such file or scene),
-// PSV_ERROR_FORMAT (line and column), PSV_ERROR_UNSUPPORTED (unknown method), PSV_ERROR_MEMORY (with the bytes needed);
-// *scene is NULL then. Blocks.
+// and ".json" is that of a shipped scene. A file of psv_save_snapshot is a scene without effects and without a camera:
+// psv_scene_view gives zeros, and options must be the default ones. options may be NULL. Errors: PSV_ERROR_FILE (no
+// such file or scene), PSV_ERROR_FORMAT (line and column), PSV_ERROR_UNSUPPORTED (unknown method), PSV_ERROR_MEMORY
+// (with the bytes needed); *scene is NULL then. Blocks.
 psv_status psv_load_scene(psv_context *context, const char *name_or_path, const psv_scene_options *options,
                           psv_scene **scene);
 void psv_destroy_scene(psv_scene *scene); // and its world. NULL is allowed
