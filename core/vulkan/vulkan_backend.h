@@ -70,8 +70,9 @@ typedef struct psvi_vk {
     uint32_t queue_family;
     bool owns_device; // and the instance
     bool lost;
-    VkResult dropped;  // why a batch could not be submitted; the next call that blocks reports it
-    bool tells_budget; // VK_EXT_memory_budget
+    VkResult dropped;                // why a batch could not be submitted; the next call that blocks reports it
+    bool tells_budget;               // VK_EXT_memory_budget
+    bool keeps_denormals, keeps_nan; // kernels can ask for small floats that are not 0, and for NaN and -0
     VkPhysicalDeviceMemoryProperties memory;
     uint64_t most_bytes; // of an allocation
     double ns_a_tick;

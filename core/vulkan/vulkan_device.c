@@ -161,7 +161,9 @@ static psv_status read_info(psv_context *context) {
                                                .pNext = &maintenance};
     VkPhysicalDeviceSubgroupProperties subgroup = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES,
                                                    .pNext = &driver};
-    VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &subgroup};
+    VkPhysicalDeviceFloatControlsProperties floats = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES, .pNext = &subgroup};
+    VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &floats};
     if (has_extension(vk, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) maintenance.pNext = &sizes;
     vk->f.GetPhysicalDeviceProperties2(vk->physical, &all);
     const VkPhysicalDeviceLimits *limits = &all.properties.limits;
@@ -176,6 +178,9 @@ static psv_status read_info(psv_context *context) {
     vk->gpu.alignment = (uint32_t)limits->minStorageBufferOffsetAlignment;
     if (vk->gpu.alignment < 4) vk->gpu.alignment = 4;
     vk->gpu.shared_bytes = limits->maxComputeSharedMemorySize;
+    vk->keeps_denormals = floats.shaderDenormPreserveFloat32 &&
+                          floats.denormBehaviorIndependence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
+    vk->keeps_nan = floats.shaderSignedZeroInfNanPreserveFloat32;
     vk->gpu.subgroup_size = subgroup_size(vk, &subgroup, &sizes);
     vk->most_bytes = maintenance.maxMemoryAllocationSize;
     vk->ns_a_tick = limits->timestampPeriod;

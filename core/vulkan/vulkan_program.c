@@ -81,6 +81,40 @@ static uint32_t read_constants(const psvi_gpu_source *source, const char *define
     return count;
 }
 
+// SPIR-V begins with five words; then come instructions, whose first word has the length and the kind.
+enum { HEADER = 5, CAPABILITY = 17, ENTRY_POINT = 15, EXECUTION_MODE = 16 };
+
+// Makes room for `count` words at `at` in code of *length words.
+static void insert(uint32_t *code, uint32_t *length, uint32_t at, const uint32_t *words, uint32_t count) {
+    memmove(code + at + count, code + at, (*length - at) * sizeof *code);
+    memcpy(code + at, words, count * sizeof *code);
+    *length += count;
+}
+
+// Asks for a way of floats (SPV_KHR_float_controls, in SPIR-V from 1.4 on): the capability, and behind the entry point
+// the execution mode for floats of 32 bits.
+static void ask_of_floats(uint32_t *code, uint32_t *length, uint32_t capability, uint32_t mode) {
+    const uint32_t capability_words[2] = {2u << 16 | CAPABILITY, capability};
+    for (uint32_t at = HEADER; at < *length; at += code[at] >> 16) {
+        if ((code[at] & 0xffffu) != ENTRY_POINT) continue;
+        const uint32_t mode_words[4] = {4u << 16 | EXECUTION_MODE, code[at + 2], mode, 32};
+        insert(code, length, at + (code[at] >> 16), mode_words, 4);
+        break;
+    }
+    insert(code, length, HEADER, capability_words, 2);
+}
+
+// The kernel's code with floats as the CPU has them, as far as the device can; NULL: no memory.
+static uint32_t *code_for(const psvi_vk *vk, const psvi_gpu_variant *variant, uint32_t *length) {
+    uint32_t *code = malloc(variant->bytes + 12 * sizeof *code);
+    if (code == NULL) return NULL;
+    memcpy(code, variant->words, variant->bytes);
+    *length = variant->bytes / sizeof *code;
+    if (vk->keeps_denormals) ask_of_floats(code, length, 4464, 4459); // DenormPreserve
+    if (vk->keeps_nan) ask_of_floats(code, length, 4466, 4461);       // SignedZeroInfNanPreserve
+    return code;
+}
+
 static psv_status build(psv_context *context, const psvi_gpu_source *source, const char *defines,
                         VkPipeline *pipeline) {
     psvi_vk *vk = psvi_vk_of(context);
@@ -91,9 +125,13 @@ static psv_status build(psv_context *context, const psvi_gpu_source *source, con
     if (variant == NULL)
         return psvi_fail(context, PSV_ERROR_INTERNAL, "kernel %s has no SPIR-V for these defines: %s", source->name,
                          defines);
+    uint32_t length, *words = code_for(vk, variant, &length);
+    if (words == NULL)
+        return psvi_fail(context, PSV_ERROR_MEMORY, "no memory for kernel %s (%u bytes)", source->name, variant->bytes);
     const VkShaderModuleCreateInfo code = {
-        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = variant->bytes, .pCode = variant->words};
+        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = length * sizeof *words, .pCode = words};
     VkResult result = vk->f.CreateShaderModule(vk->device, &code, NULL, &module);
+    free(words);
     if (result != VK_SUCCESS) return psvi_vk_status(context, result, source->name);
     const uint32_t count = read_constants(source, defines, entries, values);
     const VkSpecializationInfo constants = {

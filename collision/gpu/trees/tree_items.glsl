@@ -25,38 +25,41 @@ uint item_count() {
 
 struct tree_item {
     vec3 low, high;
-    vec3 corner[3];
+    vec3 a, b, c; // corners
 };
 
 uint item_world(uint i) { return given(GIVEN_WORLDS) ? worlds[base(4) + i] : 0u; }
 
-bool is_nan_word(uint bits) { return (bits & 0x7fffffffu) > 0x7f800000u; }
-bool is_number_word(uint bits) { return (bits & 0x7f800000u) != 0x7f800000u; }
+bool has_nan(uvec3 bits) { return any(greaterThan(bits & 0x7fffffffu, uvec3(0x7f800000u))); }
+bool is_number(uvec3 bits) { return all(notEqual(bits & 0x7f800000u, uvec3(0x7f800000u))); }
+
+uvec3 load_vertex(uint number) {
+    uint at = base(1) + number * param(2);
+    return uvec3(lows[at], lows[at + 1u], lows[at + 2u]);
+}
 
 uint load_triangle(uint i, out tree_item item) {
-    bool good = true;
-    for (uint k = 0u; k < 3u; ++k) {
-        uint vertex = given(GIVEN_INDICES) ? indices[base(5) + i * param(3) + k] : 3u * i + k;
-        if (vertex >= param(6)) return ITEM_BAD;
-        uint at = base(1) + vertex * param(2);
-        uvec3 words = uvec3(lows[at], lows[at + 1u], lows[at + 2u]);
-        good = good && is_number_word(words.x) && is_number_word(words.y) && is_number_word(words.z);
-        item.corner[k] = uintBitsToFloat(words);
+    uvec3 vertex = 3u * i + uvec3(0u, 1u, 2u);
+    if (given(GIVEN_INDICES)) {
+        uint at = base(5) + i * param(3);
+        vertex = uvec3(indices[at], indices[at + 1u], indices[at + 2u]);
     }
-    item.low = min(item.corner[0], min(item.corner[1], item.corner[2]));
-    item.high = max(item.corner[0], max(item.corner[1], item.corner[2]));
-    return good ? ITEM_GOOD : ITEM_BAD;
+    if (any(greaterThanEqual(vertex, uvec3(param(6))))) return ITEM_BAD;
+    uvec3 a = load_vertex(vertex.x), b = load_vertex(vertex.y), c = load_vertex(vertex.z);
+    item.a = uintBitsToFloat(a);
+    item.b = uintBitsToFloat(b);
+    item.c = uintBitsToFloat(c);
+    item.low = min(item.a, min(item.b, item.c));
+    item.high = max(item.a, max(item.b, item.c));
+    return is_number(a) && is_number(b) && is_number(c) ? ITEM_GOOD : ITEM_BAD;
 }
 
 uint load_box(uint i, out tree_item item) {
     uint a = base(1) + i * param(2), b = base(2) + i * param(3);
-    bool good = true;
-    for (uint k = 0u; k < 3u; ++k) {
-        uint low = lows[a + k], high = highs[b + k];
-        item.low[k] = uintBitsToFloat(low);
-        item.high[k] = uintBitsToFloat(high);
-        good = good && !is_nan_word(low) && !is_nan_word(high) && item.low[k] <= item.high[k];
-    }
+    uvec3 low = uvec3(lows[a], lows[a + 1u], lows[a + 2u]), high = uvec3(highs[b], highs[b + 1u], highs[b + 2u]);
+    item.low = uintBitsToFloat(low);
+    item.high = uintBitsToFloat(high);
+    bool good = !has_nan(low) && !has_nan(high) && all(lessThanEqual(item.low, item.high));
     item.low = tree_clamp(item.low);
     item.high = tree_clamp(item.high);
     return good ? ITEM_GOOD : ITEM_BAD;

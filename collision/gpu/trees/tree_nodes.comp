@@ -54,30 +54,19 @@ float make_grid(float low, float high, out uint exponent) {
     }
 }
 
-// An interval on the grid, outwards.
-uvec2 grid_interval(float low, float high, float origin, uint exponent) {
-    float size = grid_step(exponent), inverse = grid_step(254u - exponent);
-    precise float a = clamp(floor((low - origin) * inverse), 0.0, 255.0);
-    precise float b = clamp(ceil((high - origin) * inverse), 0.0, 255.0);
-    precise float from = origin + a * size, to = origin + b * size;
-    if (a > 0.0 && from > low) a -= 1.0;
-    if (b < 255.0 && to < high) b += 1.0;
-    return uvec2(uint(a), uint(b));
-}
+vec3 low_of(uint child) { return vec3(lows[child], lows[ROW + child], lows[2u * ROW + child]); }
+vec3 high_of(uint child) { return vec3(highs[child], highs[ROW + child], highs[2u * ROW + child]); }
 
 // Three bits a child: its octant within the node's box, or where that is taken a free slot.
 uint choose_slots(uint at, uint count, vec3 twice) {
     uint slots = 0u, taken = 0u, late = 0u;
     for (uint i = 0u; i < count; ++i) {
-        uint octant = 0u;
-        for (uint k = 0u; k < 3u; ++k)
-            octant |= uint(lows[ROW * k + at + i] + highs[ROW * k + at + i] > twice[k]) << k;
-        if ((taken >> octant & 1u) != 0u) {
-            late |= 1u << i;
-            continue;
-        }
+        bvec3 upper = greaterThan(low_of(at + i) + high_of(at + i), twice);
+        uint octant = uint(upper.x) | uint(upper.y) << 1 | uint(upper.z) << 2;
+        bool is_free = (taken >> octant & 1u) == 0u;
         taken |= 1u << octant;
-        slots |= octant << (3u * i);
+        slots |= is_free ? octant << (3u * i) : 0u;
+        late |= is_free ? 0u : 1u << i;
     }
     for (; late != 0u; late &= late - 1u) {
         uint slot = uint(findLSB(~taken));
@@ -89,52 +78,55 @@ uint choose_slots(uint at, uint count, vec3 twice) {
 
 void make_node(uint number, uint at, uint count, uvec4 links) {
     vec3 low = vec3(TREE_LIMIT), high = vec3(-TREE_LIMIT);
-    for (uint i = 0u; i < count; ++i)
-        for (uint k = 0u; k < 3u; ++k) {
-            low[k] = min(low[k], lows[ROW * k + at + i]);
-            high[k] = max(high[k], highs[ROW * k + at + i]);
-        }
-    bool empty = low.x > high.x;
-    uint slots = choose_slots(at, count, low + high), order = 0u, grid = 0u;
-    uvec2 from[3], to[3];
-    vec3 origin;
-    for (uint k = 0u; k < 3u; ++k) {
-        uint exponent;
-        origin[k] = make_grid(empty ? 0.0 : low[k], empty ? 0.0 : high[k], exponent);
-        grid |= exponent << (8u * k);
-        from[k] = uvec2(0xffffffffu); // nothing
-        to[k] = uvec2(0u);
-        for (uint i = 0u; i < count; ++i) {
-            if (lows[at + i] > highs[at + i]) continue;
-            uvec2 part = grid_interval(lows[ROW * k + at + i], highs[ROW * k + at + i], origin[k], exponent);
-            uint slot = slots >> (3u * i) & 7u, shift = 8u * (slot & 3u);
-            if (slot < 4u) {
-                from[k].x ^= (255u - part.x) << shift;
-                to[k].x |= part.y << shift;
-            } else {
-                from[k].y ^= (255u - part.x) << shift;
-                to[k].y |= part.y << shift;
-            }
-        }
-    }
     for (uint i = 0u; i < count; ++i) {
-        uint slot = slots >> (3u * i) & 7u;
+        low = min(low, low_of(at + i));
+        high = max(high, high_of(at + i));
+    }
+    bool empty = low.x > high.x;
+    vec3 least = empty ? vec3(0.0) : low, most = empty ? vec3(0.0) : high;
+    uvec3 exponent;
+    vec3 origin;
+    origin.x = make_grid(least.x, most.x, exponent.x);
+    origin.y = make_grid(least.y, most.y, exponent.y);
+    origin.z = make_grid(least.z, most.z, exponent.z);
+    vec3 size = uintBitsToFloat(exponent << 23), inverse = uintBitsToFloat((254u - exponent) << 23);
+    uint slots = choose_slots(at, count, low + high), order = 0u;
+    uint grid = exponent.x | exponent.y << 8 | exponent.z << 16;
+    // Of the first four slots and of the others; nothing is in them.
+    uvec3 from_first = uvec3(0xffffffffu), from_last = uvec3(0xffffffffu), to_first = uvec3(0u), to_last = uvec3(0u);
+    for (uint i = 0u; i < count; ++i) {
+        vec3 own_low = low_of(at + i), own_high = high_of(at + i);
+        uint slot = slots >> (3u * i) & 7u, shift = 8u * (slot & 3u);
         order |= i << (3u * slot);
-        if (lows[at + i] <= highs[at + i]) order |= 1u << (24u + slot);
 #if !LEAVES
         grid |= 1u << (24u + slot);
 #endif
+        if (own_low.x > own_high.x) continue;
+        order |= 1u << (24u + slot);
+        // The interval on the grid, outwards.
+        precise vec3 a = clamp(floor((own_low - origin) * inverse), 0.0, 255.0);
+        precise vec3 b = clamp(ceil((own_high - origin) * inverse), 0.0, 255.0);
+        precise vec3 from = origin + a * size, to = origin + b * size;
+        uvec3 down = uvec3(greaterThan(a, vec3(0.0))) & uvec3(greaterThan(from, own_low));
+        uvec3 up = uvec3(lessThan(b, vec3(255.0))) & uvec3(lessThan(to, own_high));
+        uvec3 low_bytes = (255u - (uvec3(a) - down)) << shift, high_bytes = (uvec3(b) + up) << shift;
+        from_first ^= slot < 4u ? low_bytes : uvec3(0u);
+        from_last ^= slot < 4u ? uvec3(0u) : low_bytes;
+        to_first |= slot < 4u ? high_bytes : uvec3(0u);
+        to_last |= slot < 4u ? uvec3(0u) : high_bytes;
     }
-    uint to_node = base(11) / 4u + 5u * number;
+    uint to_node = base(11) / 4u + 5u * number, to_box = base(7) + 6u * number;
     nodes[to_node] = uvec4(floatBitsToUint(origin), grid);
     nodes[to_node + 1u] = uvec4(links.xy, order, links.w);
-    nodes[to_node + 2u] = uvec4(from[0], from[1]);
-    nodes[to_node + 3u] = uvec4(from[2], to[0]);
-    nodes[to_node + 4u] = uvec4(to[1], to[2]);
-    for (uint k = 0u; k < 3u; ++k) {
-        boxes[base(7) + 6u * number + k] = low[k];
-        boxes[base(7) + 6u * number + 3u + k] = high[k];
-    }
+    nodes[to_node + 2u] = uvec4(from_first.x, from_last.x, from_first.y, from_last.y);
+    nodes[to_node + 3u] = uvec4(from_first.z, from_last.z, to_first.x, to_last.x);
+    nodes[to_node + 4u] = uvec4(to_first.y, to_last.y, to_first.z, to_last.z);
+    boxes[to_box] = low.x;
+    boxes[to_box + 1u] = low.y;
+    boxes[to_box + 2u] = low.z;
+    boxes[to_box + 3u] = high.x;
+    boxes[to_box + 4u] = high.y;
+    boxes[to_box + 5u] = high.z;
 }
 
 void main() {
@@ -150,10 +142,12 @@ void main() {
         vec3 low = vec3(TREE_LIMIT), high = vec3(-TREE_LIMIT);
         if (first + i < children) load_child(below + first + i, low, high);
         uint at = i + i / 8u;
-        for (uint k = 0u; k < 3u; ++k) {
-            lows[ROW * k + at] = low[k];
-            highs[ROW * k + at] = high[k];
-        }
+        lows[at] = low.x;
+        lows[ROW + at] = low.y;
+        lows[2u * ROW + at] = low.z;
+        highs[at] = high.x;
+        highs[ROW + at] = high.y;
+        highs[2u * ROW + at] = high.z;
     }
     barrier();
     uint own = first + 8u * thread, place = own / 8u;

@@ -36,12 +36,10 @@ void main() {
     if (load_item(id, item) != ITEM_GOOD) { // it takes no part any more
         item.low = uintBitsToFloat(uvec3(0x7f800000u));
         item.high = uintBitsToFloat(uvec3(0xff800000u));
-        for (uint k = 0u; k < 3u; ++k)
-            item.corner[k] = uintBitsToFloat(uvec3(0x7fc00000u));
+        item.a = item.b = item.c = uintBitsToFloat(uvec3(0x7fc00000u));
     }
     if (given(TRIANGLES)) {
-        uvec3 a = floatBitsToUint(item.corner[0]), b = floatBitsToUint(item.corner[1]);
-        uvec3 c = floatBitsToUint(item.corner[2]);
+        uvec3 a = floatBitsToUint(item.a), b = floatBitsToUint(item.b), c = floatBitsToUint(item.c);
         items[at] = uvec4(a, b.x);
         items[at + 1u] = uvec4(b.yz, c.xy);
         ends[end] = uvec2(c.z, id);

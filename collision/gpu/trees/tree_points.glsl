@@ -21,32 +21,46 @@ bool load_sphere(uint q, out vec3 centre, out float radius, out float most2) {
     return !is_nan(centre.x) && !is_nan(centre.y) && !is_nan(centre.z) && !is_nan(radius) && radius >= 0.0;
 }
 
-uint box_slots(tree_node node, vec3 low, vec3 high) {
-    uint slots = node.used;
-    for (uint slot = 0u; slot < 8u; ++slot) {
-        vec3 from = vec3(slot_number(node.low[0], slot), slot_number(node.low[1], slot), slot_number(node.low[2], slot));
-        vec3 to = vec3(slot_number(node.high[0], slot), slot_number(node.high[1], slot), slot_number(node.high[2], slot));
-        bool apart = any(greaterThan(node.origin + from * node.size, high)) ||
-                     any(lessThan(node.origin + to * node.size, low));
-        slots &= ~(uint(apart) << slot);
-    }
-    return slots;
+// The slots of a node four at a time: the first or the second word on each axis.
+uvec3 low_words(tree_node node, bool second) {
+    return second ? uvec3(node.low_xy.yw, node.low_z_high_x.y) : uvec3(node.low_xy.xz, node.low_z_high_x.x);
+}
+uvec3 high_words(tree_node node, bool second) {
+    return second ? uvec3(node.low_z_high_x.w, node.high_yz.yw) : uvec3(node.low_z_high_x.z, node.high_yz.xz);
 }
 
-// sum: the squared distance of each slot, or a little less: a slot is taken as larger on each side by more than what is
+uint box_four_slots(tree_node node, bool second, vec3 low, vec3 high) {
+    uvec3 from = low_words(node, second), to = high_words(node, second);
+    uint slots = bits_of_four(lessThanEqual(node.origin.x + bytes_of(from.x) * node.size.x, vec4(high.x)));
+    slots &= bits_of_four(lessThanEqual(node.origin.y + bytes_of(from.y) * node.size.y, vec4(high.y)));
+    slots &= bits_of_four(lessThanEqual(node.origin.z + bytes_of(from.z) * node.size.z, vec4(high.z)));
+    slots &= bits_of_four(greaterThanEqual(node.origin.x + bytes_of(to.x) * node.size.x, vec4(low.x)));
+    slots &= bits_of_four(greaterThanEqual(node.origin.y + bytes_of(to.y) * node.size.y, vec4(low.y)));
+    return slots & bits_of_four(greaterThanEqual(node.origin.z + bytes_of(to.z) * node.size.z, vec4(low.z)));
+}
+uint box_slots(tree_node node, vec3 low, vec3 high) {
+    return (box_four_slots(node, false, low, high) | box_four_slots(node, true, low, high) << 4) & node.used;
+}
+
+// The squared distances of four slots, or a little less: a slot is taken as larger on each side by more than what is
 // rounded here and in an item's distance.
+vec4 near_four(tree_node node, bool second, vec3 from, vec3 error) {
+    uvec3 low = low_words(node, second), high = high_words(node, second);
+    vec3 below = from - error, above = -from - error, size = node.size;
+    vec4 x = max(max(bytes_of(low.x) * size.x + below.x, above.x - bytes_of(high.x) * size.x), vec4(0.0));
+    vec4 y = max(max(bytes_of(low.y) * size.y + below.y, above.y - bytes_of(high.y) * size.y), vec4(0.0));
+    vec4 z = max(max(bytes_of(low.z) * size.z + below.z, above.z - bytes_of(high.z) * size.z), vec4(0.0));
+    return x * x + y * y + z * z;
+}
+
+// sum: the squared distance of each slot, or less.
 uint near_slots(tree_node node, vec3 point, float most2, out float sum[8]) {
-    uint slots = node.used;
     vec3 from = node.origin - tree_clamp(point);
     vec3 error = (abs(from) + 255.0 * node.size) * 4.76837158203125e-7 + node.size * 0.00390625;
-    for (uint slot = 0u; slot < 8u; ++slot) {
-        vec3 low = vec3(slot_number(node.low[0], slot), slot_number(node.low[1], slot), slot_number(node.low[2], slot));
-        vec3 high = vec3(slot_number(node.high[0], slot), slot_number(node.high[1], slot), slot_number(node.high[2], slot));
-        vec3 away = max(max(low * node.size + (from - error), -high * node.size - (from + error)), vec3(0.0));
-        sum[slot] = away.x * away.x + away.y * away.y + away.z * away.z;
-        slots &= ~(uint(sum[slot] > most2) << slot);
-    }
-    return slots;
+    vec4 first = near_four(node, false, from, error), last = near_four(node, true, from, error);
+    sum = float[8](first.x, first.y, first.z, first.w, last.x, last.y, last.z, last.w);
+    uint apart = bits_of_four(greaterThan(first, vec4(most2))) | bits_of_four(greaterThan(last, vec4(most2))) << 4;
+    return node.used & ~apart;
 }
 
 // The inner nodes among `slots` are walked next, the nearest first.

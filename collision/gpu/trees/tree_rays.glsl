@@ -91,44 +91,52 @@ bool make_ray(vec3 origin, float t_min, vec3 direction, float t_max, out tree_ra
     return true;
 }
 
+// 1 + q / 2^15 of the four bytes q of a word, as bits of a float's fraction: conversions take several times as long.
+vec4 fractions_of(uint word) {
+    return uintBitsToFloat((uvec4(word << 8, word, word >> 8, word >> 16) & 0xff00u) | 0x3f800000u);
+}
+
+// Of four slots, whose words say where the ray enters and leaves on each axis.
+uint ray_four_slots(uvec3 enter, uvec3 leave, vec3 size, vec3 low, vec3 high, float t_min, float t_most) {
+    vec4 near = max(max(vec4(t_min), fractions_of(enter.x) * size.x + low.x),
+                    max(fractions_of(enter.y) * size.y + low.y, fractions_of(enter.z) * size.z + low.z));
+    vec4 far = min(min(vec4(t_most), fractions_of(leave.x) * size.x + high.x),
+                   min(fractions_of(leave.y) * size.y + high.y, fractions_of(leave.z) * size.z + high.z));
+    return bits_of_four(lessThanEqual(near, far));
+}
+
 // Slots of a node that the ray may enter before t_most.
 uint ray_slots(tree_node node, tree_ray ray, float t_most) {
     vec3 at = (node.origin - ray.origin) * ray.slab, size = node.size * ray.slab;
-    vec3 error = abs(at) * 1.9073486328125e-6 + abs(size) * 0.00439453125;
-    vec3 low = at - error, high = at + error + ray.pad;
-    bvec3 back = lessThan(ray.slab, vec3(0.0));
-    uvec2 enter[3], leave[3];
-    for (uint k = 0u; k < 3u; ++k) {
-        enter[k] = back[k] ? node.high[k] : node.low[k];
-        leave[k] = back[k] ? node.low[k] : node.high[k];
-    }
-    uint slots = 0u;
-    for (uint slot = 0u; slot < 8u; ++slot) {
-        vec3 q_in = vec3(slot_number(enter[0], slot), slot_number(enter[1], slot), slot_number(enter[2], slot));
-        vec3 q_out = vec3(slot_number(leave[0], slot), slot_number(leave[1], slot), slot_number(leave[2], slot));
-        vec3 from = q_in * size + low, to = q_out * size + high;
-        float near = max(max(ray.t_min, from.x), max(from.y, from.z));
-        float far = min(min(t_most, to.x), min(to.y, to.z));
-        slots |= uint(near <= far) << slot;
-    }
+    vec3 error = abs(at) * 1.9073486328125e-6 + abs(size) * 0.0068359375;
+    // What fractions_of adds is taken off again; the errors have room for its rounding.
+    size *= 32768.0;
+    vec3 low = at - error - size, high = at + error + ray.pad - size;
+    uvec2 low_x = node.low_xy.xy, low_y = node.low_xy.zw, low_z = node.low_z_high_x.xy;
+    uvec2 high_x = node.low_z_high_x.zw, high_y = node.high_yz.xy, high_z = node.high_yz.zw;
+    uvec2 enter_x = ray.slab.x < 0.0 ? high_x : low_x, leave_x = ray.slab.x < 0.0 ? low_x : high_x;
+    uvec2 enter_y = ray.slab.y < 0.0 ? high_y : low_y, leave_y = ray.slab.y < 0.0 ? low_y : high_y;
+    uvec2 enter_z = ray.slab.z < 0.0 ? high_z : low_z, leave_z = ray.slab.z < 0.0 ? low_z : high_z;
+    uint slots = ray_four_slots(uvec3(enter_x.x, enter_y.x, enter_z.x), uvec3(leave_x.x, leave_y.x, leave_z.x), size,
+                                low, high, ray.t_min, t_most) |
+                 ray_four_slots(uvec3(enter_x.y, enter_y.y, enter_z.y), uvec3(leave_x.y, leave_y.y, leave_z.y), size,
+                                low, high, ray.t_min, t_most)
+                     << 4;
     return slots & node.used;
 }
 
 // Where the ray's line, both ways, is within a closed box; false: nowhere.
 bool line_in_box(tree_ray ray, vec3 low, vec3 high, out float near, out float far) {
-    near = -infinity();
-    far = infinity();
-    bool inside = true;
-    for (uint k = 0u; k < 3u; ++k) {
-        float o = ray.origin[k], inverse = ray.inverse[k];
-        if (inverse == 0.0) {
-            inside = inside && low[k] <= o && o <= high[k];
-            continue;
-        }
-        precise float a = (low[k] - o) * inverse, b = (high[k] - o) * inverse;
-        near = greater(near, lesser(a, b));
-        far = lesser(far, greater(a, b));
-    }
+    precise vec3 a = (low - ray.origin) * ray.inverse, b = (high - ray.origin) * ray.inverse;
+    bvec3 still = equal(ray.inverse, vec3(0.0));
+    vec3 first = vec3(still.x ? -infinity() : lesser(a.x, b.x), still.y ? -infinity() : lesser(a.y, b.y),
+                      still.z ? -infinity() : lesser(a.z, b.z));
+    vec3 last = vec3(still.x ? infinity() : greater(a.x, b.x), still.y ? infinity() : greater(a.y, b.y),
+                     still.z ? infinity() : greater(a.z, b.z));
+    near = greater(greater(first.x, first.y), first.z);
+    far = lesser(lesser(last.x, last.y), last.z);
+    bvec3 outside = bvec3(uvec3(lessThan(ray.origin, low)) | uvec3(greaterThan(ray.origin, high)));
+    bool inside = !(still.x && outside.x) && !(still.y && outside.y) && !(still.z && outside.z);
     precise float sooner = near - abs(near) * 2.384185791015625e-7, later = far + abs(far) * 2.384185791015625e-7;
     return inside && sooner <= later;
 }

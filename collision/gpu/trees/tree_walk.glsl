@@ -21,13 +21,18 @@ struct tree_node {
     vec3 origin, size; // of its grid's steps
     uint inner, used;  // slots, a bit each
     uint first_child, first_item, order;
-    uvec2 low[3], high[3]; // a byte a slot
+    uvec4 low_xy;          // of the grid coordinates of slots, a byte each: two words an axis
+    uvec4 low_z_high_x;
+    uvec4 high_yz;
 };
 
 tree_node load_node(uint number) {
     uint at = base(1) / 4u + 5u * number;
-    uvec4 a = nodes[at], b = nodes[at + 1u], c = nodes[at + 2u], d = nodes[at + 3u], e = nodes[at + 4u];
+    uvec4 a = nodes[at], b = nodes[at + 1u];
     tree_node node;
+    node.low_xy = nodes[at + 2u];
+    node.low_z_high_x = nodes[at + 3u];
+    node.high_yz = nodes[at + 4u];
     node.origin = uintBitsToFloat(a.xyz);
     node.size = vec3(grid_step(a.w & 255u), grid_step(a.w >> 8 & 255u), grid_step(a.w >> 16 & 255u));
     node.inner = a.w >> 24;
@@ -35,17 +40,13 @@ tree_node load_node(uint number) {
     node.first_item = b.y;
     node.order = b.z;
     node.used = b.z >> 24;
-    node.low[0] = c.xy;
-    node.low[1] = c.zw;
-    node.low[2] = d.xy;
-    node.high[0] = d.zw;
-    node.high[1] = e.xy;
-    node.high[2] = e.zw;
     return node;
 }
 
-float slot_number(uvec2 words, uint slot) {
-    return float((slot < 4u ? words.x : words.y) >> (8u * (slot & 3u)) & 255u);
+// The four bytes of a word; and which of four hold, a bit each. Four slots at once need no arrays.
+vec4 bytes_of(uint word) { return vec4(uvec4(word, word >> 8, word >> 16, word >> 24) & 255u); }
+uint bits_of_four(bvec4 holds) {
+    return uint(holds.x) | uint(holds.y) << 1 | uint(holds.z) << 2 | uint(holds.w) << 3;
 }
 uint slot_item(tree_node node, uint slot) { return node.first_item + (node.order >> (3u * slot) & 7u); }
 
