@@ -440,9 +440,9 @@ static void push_bodies(void *data, uint32_t piece) {
     const uint32_t *slots = job->state->awake.slots;
     const uint64_t first = (uint64_t)piece * BODIES, end = bodies_end(job, piece);
     for (uint64_t b = first; b < end && step.loads; ++b)
-        psvi_push_mover(s, &movers, &step, true, slots[b]);
+        psvi_push_mover(s, &movers, &step, true, true, slots[b]);
     for (uint64_t b = first; b < end && !step.loads; ++b)
-        psvi_push_mover(s, &movers, &step, false, slots[b]);
+        psvi_push_mover(s, &movers, &step, false, true, slots[b]);
 }
 
 static void move_bodies(void *data, uint32_t piece) {
@@ -461,7 +461,7 @@ static void stop_bodies(void *data, uint32_t piece) {
     const solve_job *job = data;
     const uint32_t *slots = job->state->awake.slots;
     for (uint64_t b = (uint64_t)piece * BODIES; b < bodies_end(job, piece); ++b)
-        psvi_stop_mover(job->sim, &job->state->movers, job->step, slots[b]);
+        psvi_stop_mover(job->sim, &job->state->movers, job->step, true, slots[b]);
 }
 
 static void solve_substeps(psvi_crew *crew, void *data) {

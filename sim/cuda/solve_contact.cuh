@@ -162,19 +162,19 @@ __device__ static bool visit_balls(const psvi_sim &s, const psvi_solver &v, cons
                                    const contact_place &c, psvi_f4 normal, psvi_f4 impulse, psvi_f2 arms, float mark_a,
                                    float mark_b, float split, row_pair *t) {
     constexpr bool relax = PASS == PSVI_PASS_RELAX || PASS == PSVI_PASS_AGAIN;
+    const bool may_bounce = BOUNCES && PASS != PSVI_PASS_WARM && step.bounces;
+    psvi_f2 bounce = {0, 0};
+    v3 apart = v3_make(0, 0, 0);
+    if (may_bounce) bounce = load_two(v.bounce + c.place); // asked for before anything is waited for
+    if (PASS == PSVI_PASS_RELAX)
+        apart = v3_sub(v3_of4(load_any(&v.movers.moved[c.two.b])), v3_of4(load_any(&v.movers.moved[c.two.a])));
     row_ball ball =
         ball_of(step, *t, normal, impulse, TURNING ? mark_a * arms.x : 0.0f, TURNING ? mark_b * arms.y : 0.0f, split);
     const v3 was = ball.impulse;
-    if (PASS == PSVI_PASS_RELAX) {
-        const v3 da = v3_of4(load_any(&v.movers.moved[c.two.a])), db = v3_of4(load_any(&v.movers.moved[c.two.b]));
-        ball.separation += v3_dot(v3_sub(db, da), ball.n);
-    }
-    bool bounces = false, hit = false;
-    if (BOUNCES && PASS != PSVI_PASS_WARM && step.bounces) {
-        const psvi_f2 bounce = load_two(v.bounce + c.place);
-        bounces = bounce.y > 0;
-        if (!REST && bounces) hit = hit_balls<PASS, LOADS>(v, step, c, bounce, ball, arms, TURNING, false, t);
-    }
+    if (PASS == PSVI_PASS_RELAX) ball.separation += v3_dot(apart, ball.n);
+    const bool bounces = bounce.y > 0;
+    bool hit = false;
+    if (!REST && may_bounce && bounces) hit = hit_balls<PASS, LOADS>(v, step, c, bounce, ball, arms, TURNING, false, t);
     ball_pass(t, &ball, &step, PASS, LOADS, TURNING, BOUNCES, bounces);
     if (ROLLS && TURNING) roll_pair<PASS>(s, c, t, mark_a, mark_b, ball.impulse.x, split, c.valid);
     const bool changed = PASS == PSVI_PASS_WARM ? was.x != 0 || was.y != 0 || was.z != 0
@@ -422,22 +422,31 @@ __device__ static void store_rows(const team::team_rows &r, const psvi_solver &v
     if (separations) v.points[0][at].w = r.separation;
 }
 
+// What a contact of any bodies has beside its points.
+typedef struct contact_head {
+    psvi_f4 normal; // psvi_solver.normal
+    psvi_f2 bounce;
+} contact_head;
+
 template <psvi_pass PASS, bool BOUNCES>
-__device__ static void begin_hand(team::row_hand *h, team::team_rows *r, const psvi_solver &v, const psvi_step &step,
-                                  const contact_place &c, bool uneven) {
-    const psvi_f4 head = v.normal[c.place];
+__device__ static contact_head load_head(const psvi_solver &v, const psvi_step &step, const contact_place &c) {
+    contact_head head;
+    head.normal = v.normal[c.place];
+    head.bounce.x = head.bounce.y = 0;
+    if (BOUNCES && step.bounces && PASS != PSVI_PASS_WARM) head.bounce = v.bounce[c.place];
+    return head;
+}
+
+__device__ static void begin_hand(team::row_hand *h, team::team_rows *r, const psvi_step &step, const contact_place &c,
+                                  const contact_head &head, bool uneven) {
     h->at = r;
     h->count = __shfl_sync(~0u, c.count, 0); // contacts of a kind lie by falling count of points
-    h->friction = head.x;
+    h->friction = head.normal.x;
     h->uneven = uneven;
-    h->restitution = 0;
-    if (BOUNCES && step.bounces && PASS != PSVI_PASS_WARM) {
-        const psvi_f2 bounce = v.bounce[c.place];
-        h->restitution = bounce.y;
-        r->pending = bounce.x;
-    }
+    h->restitution = head.bounce.y;
+    r->pending = head.bounce.x;
     h->later = h->restitution > 0;
-    h->springs = row_springs_of(&step, h->t.ma > 0 && h->t.mb > 0, head.y, head.z);
+    h->springs = row_springs_of(&step, h->t.ma > 0 && h->t.mb > 0, head.normal.y, head.normal.z);
     h->moved = NULL; // load_rows has brought the separations up to it
 }
 
@@ -469,6 +478,7 @@ __device__ static void solve_team(const psvi_sim &s, const psvi_solver &v, const
     ra.angular = load_any(&a->angular);
     rb.linear = load_any(&b->linear);
     rb.angular = load_any(&b->angular);
+    const contact_head head = load_head < PASS, BOUNCES && !WHOLE > (v, step, c); // before anything is waited for
     team::row_hand h;
     team::team_rows r;
     row_pair moved;
@@ -476,7 +486,7 @@ __device__ static void solve_team(const psvi_sim &s, const psvi_solver &v, const
     const float split = REST ? rest_split(s, c.two, h.t.ma > 0, h.t.mb > 0) : 1.0f;
     if (PASS == PSVI_PASS_RELAX) moved = moved_pair(v.movers, c.two);
     const uint32_t at = load_rows<WHOLE>(&r, v, c, width, split, PASS == PSVI_PASS_RELAX ? &moved : NULL);
-    begin_hand<PASS, BOUNCES && !WHOLE>(&h, &r, v, step, c, uneven);
+    begin_hand(&h, &r, step, c, head, uneven);
     const bool bounces = BOUNCES && !WHOLE && step.bounces;
     if (!REST && bounces && PASS != PSVI_PASS_WARM) hit_team<PASS, LOADS>(&h, v, step, c, width, at);
     __syncwarp();
@@ -514,8 +524,9 @@ __device__ static bool hit_rest_team(const psvi_solver &v, const psvi_step &step
     const psvi_motion a = v.movers.motion[c.two.a], b = v.movers.motion[c.two.b];
     h.t = pair_of(a, b);
     if (PASS == PSVI_PASS_RELAX) moved = moved_pair(v.movers, c.two);
+    const contact_head head = load_head<PASS, true>(v, step, c);
     const uint32_t at = load_rows<false>(&r, v, c, width, 1.0f, PASS == PSVI_PASS_RELAX ? &moved : NULL);
-    begin_hand<PASS, true>(&h, &r, v, step, c, false);
+    begin_hand(&h, &r, step, c, head, false);
     if (look) {
         row_pair now = lasting_pair<PASS, LOADS>(v.movers, c.two, h.t);
         if (r.pending > 0 && r.own) r.hit = v.point_hit[at];

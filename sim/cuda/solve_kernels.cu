@@ -290,7 +290,7 @@ __device__ __forceinline__ static void solve(const psvi_sim &s, const psvi_solve
             if (substep == 0)
                 (void)psvi_start_mover(&s, &v.movers, &step, i);
             else
-                psvi_push_mover(&s, &v.movers, &step, LOADS, i);
+                psvi_push_mover(&s, &v.movers, &step, LOADS, GENERAL, i);
         }
         team_wait();
         // Colours lie in a pile in a pattern, and in one direction always they would feed a sway.
@@ -304,7 +304,7 @@ __device__ __forceinline__ static void solve(const psvi_sim &s, const psvi_solve
         if (!LOADS) run_pass<GENERAL, PSVI_PASS_AGAIN, LOADS, BOUNCES, ROLLS>(s, v, step, &table, false);
     }
     for (uint32_t i = first; i < s.slots; i += stride)
-        psvi_stop_mover(&s, &v.movers, &step, i);
+        psvi_stop_mover(&s, &v.movers, &step, GENERAL, i);
 }
 
 // Where forces act, and no shape has restitution: with the code for hits the kernel for all bodies is two thirds longer

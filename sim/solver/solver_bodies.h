@@ -156,13 +156,16 @@ PSVI_HD psvi_root psvi_start_mover(const psvi_sim *s, const psvi_movers *v, cons
 // Forces of a later substep, and all impulses again. The impulses' share of a velocity is what it has gained since the
 // forces of the last substep: every change of an impulse was applied to the velocities as it happened, and arms and
 // masses stay as they are during a step. So no contact is looked at. Where no forces act, these impulses are those that
-// undo overlap, and their share is what psvi_move_mover has left. `loads`: step->loads, a constant of the call. (Masses
-// and marks, w, are the same in all records of a body, so they stay as they are and differences have 0 there.)
-PSVI_HD_CALL void psvi_push_mover(const psvi_sim *s, const psvi_movers *v, const psvi_step *step, bool loads,
+// undo overlap, and their share is what psvi_move_mover has left. Constants of the call: `loads`, step->loads; `tops`,
+// false where all that turns are balls. (Masses and marks, w, are the same in all records of a body, so they stay as
+// they are and differences have 0 there.)
+PSVI_HD_CALL void psvi_push_mover(const psvi_sim *s, const psvi_movers *v, const psvi_step *step, bool loads, bool tops,
                                   uint32_t i) {
-    psvi_motion *m = &v->motion[i], *last = &v->pushed[i];
-    if (!(m->linear.w > 0)) return;
-    vec4 linear = vec4_load(&m->linear), angular = vec4_load(&m->angular), now = linear, spin = angular;
+    psvi_motion *m = &v->motion[i], *last = &v->pushed[i]; // all is asked for at once, before anything is waited for
+    const vec4 linear = vec4_load(&m->linear), angular = vec4_load(&m->angular);
+    const vec4 last_linear = vec4_load(&last->linear), last_angular = vec4_load(&last->angular);
+    if (!(vec4_w(linear) > 0)) return;
+    vec4 now = linear, spin = angular;
     if (s->forces) {
         psvi_motion own = psvi_own_forces(s, step, i, *m);
         now = vec4_load(&own.linear);
@@ -170,24 +173,21 @@ PSVI_HD_CALL void psvi_push_mover(const psvi_sim *s, const psvi_movers *v, const
     } else if (loads) {
         now = psvi_forced(s, step, i, linear);
     }
-    vec4 gained = vec4_load(&last->linear);
-    if (loads) gained = vec4_sub(linear, gained);
+    const vec4 gained = loads ? vec4_sub(linear, last_linear) : last_linear;
     vec4_store(&last->linear, now);
     vec4_store(&m->linear, vec4_add(now, gained));
     if (vec4_w(angular) == 0) return;
-    gained = vec4_load(&last->angular);
-    if (loads) gained = vec4_sub(angular, gained);
-    if (vec4_w(angular) < 0 && v->swing[i].w > 0) {
+    const vec4 gained_spin = loads ? vec4_sub(angular, last_angular) : last_angular;
+    if (tops && vec4_w(angular) < 0 && v->swing[i].w > 0) {
         const psvi_root root = psvi_root_of(s->inv_inertia[i]);
-        const float mark = m->angular.w;
         psvi_f4 turned;
         vec4_store(&turned, spin);
         v3 w = psvi_turn_top(s, v, step, i, psvi_root_mul(root, v3_of4(turned)));
         w = psvi_root_solve(root, w);
-        spin = vec4_make(w.x, w.y, w.z, mark);
+        spin = vec4_make(w.x, w.y, w.z, vec4_w(angular));
     }
     vec4_store(&last->angular, spin);
-    vec4_store(&m->angular, vec4_add(spin, gained));
+    vec4_store(&m->angular, vec4_add(spin, gained_spin));
 }
 
 // Moves a body. Where no forces act, the speeds that undo overlap end here: the body has again those from before the
@@ -195,12 +195,13 @@ PSVI_HD_CALL void psvi_push_mover(const psvi_sim *s, const psvi_movers *v, const
 PSVI_HD_CALL void psvi_move_mover(const psvi_sim *s, const psvi_movers *v, const psvi_step *step, bool loads,
                                   uint32_t i) {
     psvi_motion *m = &v->motion[i], *last = &v->pushed[i];
-    if (!(m->linear.w > 0)) return;
     const float h = step->substep;
     const vec4 seconds = vec4_make(h, h, h, 0), linear = vec4_load(&m->linear), angular = vec4_load(&m->angular);
+    const vec4 moved = vec4_load(&s->linear[i].moved);
+    if (!(vec4_w(linear) > 0)) return;
     const vec4 d = vec4_mul(linear, seconds);
     vec4_store(&v->moved[i], d);
-    vec4_store(&s->linear[i].moved, vec4_add(vec4_load(&s->linear[i].moved), d));
+    vec4_store(&s->linear[i].moved, vec4_add(moved, d));
     if (vec4_w(angular) != 0) {
         const vec4 r = vec4_mul(angular, seconds);
         vec4_store(&v->turned[i], r);
@@ -214,8 +215,8 @@ PSVI_HD_CALL void psvi_move_mover(const psvi_sim *s, const psvi_movers *v, const
     vec4_store(&last->angular, vec4_sub(angular, before_spin));
 }
 
-// Back from the solver's record.
-PSVI_HD void psvi_stop_mover(const psvi_sim *s, const psvi_movers *v, const psvi_step *step, uint32_t i) {
+// Back from the solver's record. `tops`: see psvi_push_mover.
+PSVI_HD void psvi_stop_mover(const psvi_sim *s, const psvi_movers *v, const psvi_step *step, bool tops, uint32_t i) {
     psvi_motion m = v->motion[i];
     if (!(m.linear.w > 0)) return;
     s->linear[i].velocity = m.linear;
@@ -224,7 +225,7 @@ PSVI_HD void psvi_stop_mover(const psvi_sim *s, const psvi_movers *v, const psvi
     psvi_angular a = s->angular[i];
     a.velocity = f4_make(psvi_root_mul(root, v3_of4(m.angular)), a.velocity.w);
     a.turned = f4_make(psvi_root_mul(root, v3_of4(a.turned)), 0);
-    if (m.angular.w < 0 && v->swing[i].w > 0) {
+    if (tops && m.angular.w < 0 && v->swing[i].w > 0) {
         const v3 w = psvi_turn_top(s, v, step, i, v3_of4(a.velocity));
         a.velocity = f4_make(quat_rotate(psvi_swing_of(v->swing[i]), w), a.velocity.w);
         a.turned = f4_make(psvi_top_turned(s, v, i), 1);
