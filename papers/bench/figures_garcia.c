@@ -235,19 +235,16 @@ static int rate_pictures(figure_run *run, const figure_device *device, picture_p
     for (int shading = PSV_SHADING_PHONG; shading >= PSV_SHADING_DAYLIGHT; --shading) {
         double rates[PICTURES], shares[PICTURES];
         psv_render_statistics found;
-        int cameras = PICTURES, taken = 0;
+        int cameras = PICTURES;
         place->picture.shading = (psv_shading)shading;
         for (int p = -1; p < cameras; ++p) {
             const int camera = p < 0 ? 0 : p;
             const psv_status status = take_picture(place, camera, &found);
-            if (status == PSV_ERROR_UNSUPPORTED) break; // the device has daylight alone
             if (status != PSV_OK) return tool_fail_status(device->context, status);
-            taken = camera + 1;
             if (p < 0 && found.frame_ms > figure_longest_ms(run)) cameras = 1; // a device that is too slow for more
             rates[camera] = 1e3 / found.frame_ms;
             shares[camera] = found.sort_share;
         }
-        if (taken == 0) continue;
         if (!figure_add(run, device->name, names[shading], triangles, rates, (uint64_t)cameras))
             return figure_no_memory();
         if (shading == PSV_SHADING_PHONG)

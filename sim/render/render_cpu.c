@@ -84,5 +84,4 @@ const psvi_render_ops psvi_render_ops_cpu = {
     .place = place_bodies,
     .trace = trace,
     .filter = filter,
-    .phong = true,
 };

@@ -58,6 +58,14 @@ __global__ void __launch_bounds__(32 * RAY_WARPS, RAY_BLOCKS)
     psvi_count_rays(scene, inside ? psvi_render_light(&scene, pixel) : 0);
 }
 
+// The same by Phong's formula, a kernel of its own: daylight keeps its registers.
+__global__ void __launch_bounds__(32 * RAY_WARPS, RAY_BLOCKS)
+    psvk_shade_phong(const __grid_constant__ psvi_render_scene scene) {
+    uint32_t pixel;
+    const bool inside = psvi_tile_pixel(scene, &pixel);
+    psvi_count_rays(scene, inside ? psvi_shade_pixel(&scene, pixel, true) : 0);
+}
+
 // Reads 32 bytes of nine pixels, writes 16.
 __global__ void __launch_bounds__(FILTER_THREADS)
     psvk_smooth_light(const __grid_constant__ psvi_render_scene scene, uint32_t pass) {
@@ -91,7 +99,10 @@ static psv_status trace(psv_context *context, const psvi_render_scene *scene) {
     const uint32_t tiles = blocks_for(scene->width, TILE_X) * blocks_for(scene->height, TILE_Y);
     const uint32_t blocks = blocks_for(tiles, RAY_WARPS);
     psvk_trace_surfaces<<<blocks, 32 * RAY_WARPS, 0, stream>>>(*scene);
-    psvk_trace_light<<<blocks, 32 * RAY_WARPS, 0, stream>>>(*scene);
+    if (scene->phong)
+        psvk_shade_phong<<<blocks, 32 * RAY_WARPS, 0, stream>>>(*scene);
+    else
+        psvk_trace_light<<<blocks, 32 * RAY_WARPS, 0, stream>>>(*scene);
     return psvi_cuda_status(context, cudaGetLastError(), "psvk_trace_light");
 }
 

@@ -19,7 +19,6 @@ typedef struct psvi_render_ops {
     psv_status (*filter)(psv_context *context, const psvi_render_scene *scene);
     // Where worlds are the CPU's, in place of `items` and `place`: brings a world's bodies and ground to the device.
     psv_status (*load)(psv_renderer *renderer);
-    bool phong; // PSV_SHADING_PHONG
 } psvi_render_ops;
 
 extern const psvi_render_ops psvi_render_ops_cpu, psvi_render_ops_cuda; // of the backends in this build

@@ -93,8 +93,8 @@ typedef struct psv_pixel_hit {
 // byte, then green, blue and 255; sRGB. hits: empty, or a psv_pixel_hit for each pixel.
 // Errors: PSV_ERROR_ARGUMENT (a field out of range, a buffer too small or misaligned; the renderer has no world),
 // PSV_ERROR_MEMORY (trees of new ground), PSV_ERROR_DEVICE. On OpenGL and Vulkan also PSV_ERROR_UNSUPPORTED (height
-// fields and meshes as ground) and PSV_ERROR_CAPACITY (shapes of more parts since the renderer was made); on CUDA
-// PSV_ERROR_UNSUPPORTED for PSV_SHADING_PHONG. Waits for steps that found too little room.
+// fields and meshes as ground) and PSV_ERROR_CAPACITY (shapes of more parts since the renderer was made). Waits for
+// steps that found too little room.
 psv_status psv_render_world(psv_renderer *renderer, const psv_picture_def *picture, psv_buffer pixels, psv_buffer hits);
 
 // The same of triangles, which have no mirrors and no glass. `worlds` of the set are not looked at. Also

@@ -74,7 +74,7 @@ static psv_status filter(psv_context *context, const psvi_render_scene *scene) {
     return status == PSV_OK ? psvi_gpu_run(context, &call) : status;
 }
 
-static const psvi_render_ops ops = {.load = psvi_gpu_load_world, .trace = trace, .filter = filter, .phong = true};
+static const psvi_render_ops ops = {.load = psvi_gpu_load_world, .trace = trace, .filter = filter};
 
 #if PSV_HAVE_GL
 const psvi_sim_module psvi_gl_sim = {.render = &ops};
