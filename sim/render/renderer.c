@@ -208,7 +208,7 @@ static psv_status aim(psv_renderer *renderer, const psv_picture_def *picture) {
     psv_status status = check_view(context, &picture->camera, &forward, &right);
     if (status == PSV_OK) status = check_light(context, picture);
     if (status == PSV_OK && picture->shading == PSV_SHADING_PHONG && !renderer->ops->phong)
-        status = psvi_fail(context, PSV_ERROR_UNSUPPORTED, "the backend %s has no PSV_SHADING_PHONG",
+        status = psvi_fail(context, PSV_ERROR_UNSUPPORTED, "the backend %s has no Phong shading",
                            psv_backend_name(context->backend));
     if (status != PSV_OK) return status;
     const float half = tanf(0.5f * picture->camera.field);
