@@ -127,10 +127,24 @@ psv_status psvi_end_turn(psv_pair_finder *finder, psvi_trial_turn turn, const ps
 psv_status psvi_view_boxes(psv_context *context, const psv_box_set *set, const char *name, psvi_box_view *view,
                            psvi_rule_side *side);
 
+// What ops->find_changes gets of this memory.
+static inline psvi_changes psvi_changes_of(const psv_pair_finder *finder, const psvi_pair_memory *memory) {
+    return (psvi_changes){
+        .pairs = memory->pairs,
+        .count = &finder->result->pair_count,
+        .capacity = memory->capacity,
+        .boxes = finder->def.max_boxes,
+        .begin = memory->begin,
+        .end = memory->end,
+        .begin_count = &finder->event_counts[PSVI_EVENTS_BEGIN],
+        .end_count = &finder->event_counts[PSVI_EVENTS_END],
+        .memory = memory->changes,
+    };
+}
+
 // Pair memory for `capacity` pairs. On failure nothing is held.
 void psvi_add_pair_memory(psv_backend backend, const psv_pair_finder_def *def, uint64_t capacity,
                           psv_pair_finder_parts *parts);
-psvi_changes psvi_changes_of(const psv_pair_finder *finder, const psvi_pair_memory *memory);
 psv_status psvi_create_pair_memory(psv_pair_finder *finder, uint64_t capacity, psvi_pair_memory *memory);
 void psvi_destroy_pair_memory(psv_pair_finder *finder, psvi_pair_memory *memory);
 

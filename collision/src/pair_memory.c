@@ -72,20 +72,6 @@ void psvi_add_pair_memory(psv_backend backend, const psv_pair_finder_def *def, u
                                  : psvi_align(changes_bytes(backend, def, capacity));
 }
 
-psvi_changes psvi_changes_of(const psv_pair_finder *finder, const psvi_pair_memory *memory) {
-    return (psvi_changes){
-        .pairs = memory->pairs,
-        .count = &finder->result->pair_count,
-        .capacity = memory->capacity,
-        .boxes = finder->def.max_boxes,
-        .begin = memory->begin,
-        .end = memory->end,
-        .begin_count = &finder->event_counts[PSVI_EVENTS_BEGIN],
-        .end_count = &finder->event_counts[PSVI_EVENTS_END],
-        .memory = memory->changes,
-    };
-}
-
 psv_status psvi_create_pair_memory(psv_pair_finder *finder, uint64_t capacity, psvi_pair_memory *memory) {
     psv_context *context = finder->context;
     const psv_pair_finder_def *def = &finder->def;

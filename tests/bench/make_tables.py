@@ -308,6 +308,9 @@ TABLES = {
     "python-adapters-cpu": lambda: listing(f"{XEON}/python_adapters.csv", [
         ("library", "library", plain), ("its tests", "file", plain), ("on", "where", plain), ("passed", "passed", plain),
         ("of", "tests", plain), ("the others", "rest", plain)]),
+    "neighbours-cpu": lambda: listing(f"{XEON}/neighbours.csv", [
+        ("points", "points", count), ("neighbours", "neighbours", whole), ("other", "other", plain), ("processor ms", "cpu_ms", time),
+        ("its processor ms", "other_cpu_ms", time), ("times ours", "cpu_ratio", ratio), ("wall time, times ours", "ratio", ratio)]),
     "first-use": lambda: listing(f"{XEON}/first_use.csv", [("what", "what", plain), ("s", "seconds", plain), ("note", "note", plain)]),
     "python-peers": lambda: listing(f"{H200}/python_peers.csv", [
         ("scene", "scene", plain), ("boxes", "boxes", whole), ("who", "who", plain), ("ms, a call", "ms", time),

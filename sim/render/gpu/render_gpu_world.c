@@ -12,25 +12,27 @@ typedef struct host_bodies {
     psvi_gpu_body *records;
 } host_bodies;
 
+// Sets the addresses from `base` on and returns how many bytes there are.
+static uint64_t lay_out(char *base, uint64_t room, host_bodies *host) {
+    char *at = base;
+    host->boxes = psvi_next_part(&at, room * sizeof *host->boxes);
+    host->part_slots = psvi_next_part(&at, room * sizeof *host->part_slots);
+    host->parts = psvi_next_part(&at, room);
+    host->records = psvi_next_part(&at, room * sizeof *host->records);
+    return (uint64_t)(at - base);
+}
+
 static psv_status take_room(psv_renderer *renderer, uint64_t room, host_bodies *host) {
-    char *at = NULL;
-    for (int turn = 0; turn < 2; ++turn) {
-        host->boxes = psvi_next_part(&at, room * sizeof *host->boxes);
-        host->part_slots = psvi_next_part(&at, room * sizeof *host->part_slots);
-        host->parts = psvi_next_part(&at, room);
-        host->records = psvi_next_part(&at, room * sizeof *host->records);
-        if (turn == 1) return PSV_OK;
-        const uint64_t bytes = (uint64_t)(uintptr_t)at;
-        if (bytes > renderer->host_bytes) {
-            free(renderer->host_bodies);
-            renderer->host_bodies = malloc(bytes);
-            renderer->host_bytes = renderer->host_bodies == NULL ? 0 : bytes;
-        }
-        if (renderer->host_bodies == NULL)
-            return psvi_fail(renderer->context, PSV_ERROR_MEMORY, "no host memory for bodies (%llu bytes)",
-                             (unsigned long long)bytes);
-        at = renderer->host_bodies;
+    const uint64_t bytes = lay_out((char *)256, room, host);
+    if (bytes > renderer->host_bytes) {
+        free(renderer->host_bodies);
+        renderer->host_bodies = malloc(bytes);
+        renderer->host_bytes = renderer->host_bodies == NULL ? 0 : bytes;
     }
+    if (renderer->host_bodies == NULL && bytes > 0)
+        return psvi_fail(renderer->context, PSV_ERROR_MEMORY, "no host memory for bodies (%llu bytes)",
+                         (unsigned long long)bytes);
+    (void)lay_out(renderer->host_bodies, room, host);
     return PSV_OK;
 }
 
