@@ -11,8 +11,9 @@
 // Left out, counted and never found: disabled items, boxes with NaN or min > max, triangles with a vertex that is not
 // finite or an index that is not below vertex_count, and items with a world that is not below def.world_count.
 // Infinite boxes are found. Coordinates of boxes, and of queries other than rays, count as +-8.5e37 (2^126) beyond
-// that, infinite ones too. Triangles and distances to them are right to a few units in the last place of their sizes
-// for sizes and distances from 1e-17 to 1e15, slivers of any aspect included; the tests round alike everywhere.
+// that, infinite ones too; a query whose coordinates, counted so, have min > max finds nothing. Triangles and distances
+// to them are right to a few units in the last place of their sizes for sizes and distances from 1e-17 to 1e15, slivers
+// of any aspect included; the tests round alike everywhere.
 #ifndef PAIRSIEVE_TREE_H
 #define PAIRSIEVE_TREE_H
 
