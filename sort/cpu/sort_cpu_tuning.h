@@ -63,7 +63,7 @@
 // A bucket with a descent in so many elements, or fewer, is left to insertion.
 #define NEAR_INSERTION_SHARE 128u
 
-// Merge sort: elements that make a further thread worth waking. Runs that insertion makes are those of RADIX_INSERTION_MAX.
+// Merge sort: elements that make a further thread worth waking. Insertion makes runs of RADIX_INSERTION_MAX.
 #define MERGE_COUNT_PER_WORKER 16384u
 
 #endif
