@@ -268,9 +268,11 @@ static void write_peers(FILE *out, const json_t *report) {
         write_cell(out, page_text(row, "peer"));
         write_cell(out, page_text(row, "version"));
         write_cell(out, page_text(row, "device"));
-        (void)snprintf(text, sizeof text, ms > 0 ? "%.3g" : "", ms);
+        text[0] = 0;
+        if (ms > 0) (void)snprintf(text, sizeof text, "%.3g", ms);
         write_cell(out, text);
-        (void)snprintf(text, sizeof text, ms > 0 && ours > 0 ? "%.2f" : "", ms / ours);
+        text[0] = 0;
+        if (ms > 0 && ours > 0) (void)snprintf(text, sizeof text, "%.2f", ms / ours);
         write_cell(out, text);
         write_cell(out, page_text(row, "result"));
         fputs("</tr>\n", out);
