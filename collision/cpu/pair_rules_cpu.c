@@ -202,6 +202,6 @@ psv_status psvi_merge_kept_cpu(psv_context *context, const psvi_kept_merge *merg
     const psvi_frame_result *kept = merge->kept;
     for (uint64_t i = 0; i < kept->bad_count; ++i)
         merge->bad_boxes[result->bad_count + i] = merge->kept_bad[i] + merge->kept_shift;
-    psvi_add_kept_result(result, kept, false);
+    psvi_add_kept_result(result, kept);
     return PSV_OK;
 }

@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_merge_kept(const psvi
     if (atomicAdd(merge.ticket, 1u) != gridDim.x - 1) return;
     *merge.ticket = 0;
     *merge.there = merge.with_pairs && merge.stay;
-    psvi_add_kept_result(merge.result, merge.kept, false);
+    psvi_add_kept_result(merge.result, merge.kept);
     if (merge.with_pairs) merge.result->refused += merge.kept->refused;
 }
 

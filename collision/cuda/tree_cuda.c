@@ -3,33 +3,6 @@
 #include "../../sort/src/sort_method.h"
 #include "tree_kernels.h"
 
-static bool may_be_short(const psv_tree *tree, const psvi_item_view *view) {
-    return tree->short_sorter != NULL && view->boxes.count <= PSVI_SHORT_KEY_ITEMS;
-}
-
-static psv_status sort_keys(psv_sorter *sorter, const psvi_tree_memory *memory, uint64_t most, const uint64_t *count) {
-    const psvi_sort_request request = {
-        .keys_in = memory->keys,
-        .keys_out = memory->keys,
-        .values_out = memory->order,
-        .value_bytes = 4,
-        .implicit_index = true,
-        .count = most,
-        .count_device = count,
-    };
-    return psvi_sort_run(sorter, &request);
-}
-
-// Where the device chooses between short and long keys, both sorters run, one of them over nothing.
-static psv_status sort_items(psv_tree *tree, const psvi_item_view *view) {
-    const psvi_tree_memory *memory = &tree->memory;
-    const bool both = may_be_short(tree, view), counted = both || view->boxes.count_device != NULL;
-    psv_status status = PSV_OK;
-    if (both) status = sort_keys(tree->short_sorter, memory, view->boxes.count, &memory->result->short_count);
-    if (status != PSV_OK) return status;
-    return sort_keys(tree->sorter, memory, view->boxes.count, counted ? &memory->result->count : NULL);
-}
-
 static psv_status place_all(psv_tree *tree, const psvi_item_view *view, bool refit) {
     psv_context *context = tree->context;
     const psvi_tree_memory *memory = &tree->memory;
@@ -63,10 +36,10 @@ static psv_status build_tree(psv_tree *tree, const psvi_item_view *view) {
     if (view->boxes.count == 0) return clear_tree(tree);
     psvi_phase_begin(context, PSV_PHASE_KEYS);
     const cudaError_t error =
-        psvi_launch_tree_keys(view, &tree->memory, tree->keys, may_be_short(tree, view), context->stream);
+        psvi_launch_tree_keys(view, &tree->memory, tree->keys, psvi_may_be_short(tree, view), context->stream);
     psvi_phase_end(context, PSV_PHASE_KEYS);
     psv_status status = psvi_cuda_status(context, error, "tree: a kernel launch");
-    if (status == PSV_OK) status = sort_items(tree, view);
+    if (status == PSV_OK) status = psvi_sort_tree_items(tree, view);
     return status == PSV_OK ? place_all(tree, view, false) : status;
 }
 

@@ -154,14 +154,11 @@ PSVI_HD void psvi_narrow_box(const psvi_rule_side *side, const double *origin, u
     if (bad) min[0] = NAN;
 }
 
-// What kept boxes have given once, on top of a frame's own result.
-PSVI_HD void psvi_add_kept_result(psvi_frame_result *result, const psvi_frame_result *kept, bool with_pairs) {
+// What was noted of kept boxes once, on top of a frame's own result; their pairs are counted elsewhere.
+PSVI_HD void psvi_add_kept_result(psvi_frame_result *result, const psvi_frame_result *kept) {
     result->boxes += kept->boxes;
     result->bad_count += kept->bad_count;
     result->huge_count += kept->huge_count;
-    if (!with_pairs) return;
-    result->pair_count += kept->pair_count;
-    result->refused += kept->refused;
 }
 
 #endif

@@ -34,10 +34,6 @@ static psvi_gpu_call item_call(const psv_tree *tree, const psvi_item_view *view,
     return call;
 }
 
-static bool may_be_short(const psv_tree *tree, const psvi_item_view *view) {
-    return tree->short_sorter != NULL && view->boxes.count <= PSVI_SHORT_KEY_ITEMS;
-}
-
 static psv_status make_keys(psv_tree *tree, const psvi_item_view *view) {
     psv_context *context = tree->context;
     psvi_phase_begin(context, PSV_PHASE_KEYS);
@@ -45,36 +41,13 @@ static psv_status make_keys(psv_tree *tree, const psvi_item_view *view) {
     call.blocks[7] = (psvi_gpu_block){tree->memory.keys, 8 * view->boxes.count};
     call.params[7] = tree->keys.world_bits;
     call.params[8] = tree->keys.axis_bits;
-    call.params[9] = may_be_short(tree, view);
+    call.params[9] = psvi_may_be_short(tree, view);
     psv_status status = psvi_gpu_run(context, &call);
     call.source = &psvi_glsl_tree_keys;
     call.groups = (view->boxes.count + 127) / 128;
     if (status == PSV_OK) status = psvi_gpu_run(context, &call);
     psvi_phase_end(context, PSV_PHASE_KEYS);
     return status;
-}
-
-static psv_status sort_keys(psv_sorter *sorter, const psvi_tree_memory *memory, uint64_t most, const uint64_t *count) {
-    const psvi_sort_request request = {
-        .keys_in = memory->keys,
-        .keys_out = memory->keys,
-        .values_out = memory->order,
-        .value_bytes = 4,
-        .implicit_index = true,
-        .count = most,
-        .count_device = count,
-    };
-    return psvi_sort_run(sorter, &request);
-}
-
-// Where the device chooses between short and long keys, both sorters run, one of them over nothing.
-static psv_status sort_items(psv_tree *tree, const psvi_item_view *view) {
-    const psvi_tree_memory *memory = &tree->memory;
-    const bool both = may_be_short(tree, view), counted = both || view->boxes.count_device != NULL;
-    psv_status status = PSV_OK;
-    if (both) status = sort_keys(tree->short_sorter, memory, view->boxes.count, &memory->result->short_count);
-    if (status != PSV_OK) return status;
-    return sort_keys(tree->sorter, memory, view->boxes.count, counted ? &memory->result->count : NULL);
 }
 
 static psv_status find_worlds(const psv_tree *tree, const psvi_item_view *view) {
@@ -151,7 +124,7 @@ static psv_status clear_tree(psv_tree *tree) {
 static psv_status build_tree(psv_tree *tree, const psvi_item_view *view) {
     if (view->boxes.count == 0) return clear_tree(tree);
     psv_status status = make_keys(tree, view);
-    if (status == PSV_OK) status = sort_items(tree, view);
+    if (status == PSV_OK) status = psvi_sort_tree_items(tree, view);
     return status == PSV_OK ? place_all(tree, view, false) : status;
 }
 

@@ -248,6 +248,34 @@ psv_tree_view psvi_view_of_tree(const psv_tree *tree) {
     };
 }
 
+// --- the sort of a build on a device ---------------------------------------------------------------------------------
+
+bool psvi_may_be_short(const psv_tree *tree, const psvi_item_view *view) {
+    return tree->short_sorter != NULL && view->boxes.count <= PSVI_SHORT_KEY_ITEMS;
+}
+
+static psv_status sort_keys(psv_sorter *sorter, const psvi_tree_memory *memory, uint64_t most, const uint64_t *count) {
+    const psvi_sort_request request = {
+        .keys_in = memory->keys,
+        .keys_out = memory->keys,
+        .values_out = memory->order,
+        .value_bytes = 4,
+        .implicit_index = true,
+        .count = most,
+        .count_device = count,
+    };
+    return psvi_sort_run(sorter, &request);
+}
+
+psv_status psvi_sort_tree_items(psv_tree *tree, const psvi_item_view *view) {
+    const psvi_tree_memory *memory = &tree->memory;
+    const bool both = psvi_may_be_short(tree, view), counted = both || view->boxes.count_device != NULL;
+    psv_status status = PSV_OK;
+    if (both) status = sort_keys(tree->short_sorter, memory, view->boxes.count, &memory->result->short_count);
+    if (status != PSV_OK) return status;
+    return sort_keys(tree->sorter, memory, view->boxes.count, counted ? &memory->result->count : NULL);
+}
+
 // --- items -----------------------------------------------------------------------------------------------------------
 
 psv_triangle_set psv_triangles_of(psv_buffer vertices, uint64_t vertex_count, psv_buffer indices, uint64_t count) {

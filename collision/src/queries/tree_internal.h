@@ -151,6 +151,11 @@ psv_status psvi_view_lists(psv_tree *tree, const psv_query_lists *lists, uint64_
 // less for the last. On a surface that is about one item to a cell for 2M, and four to eight for 16M.
 #define PSVI_SHORT_AXIS_BITS 11
 #define PSVI_SHORT_KEY_ITEMS ((uint64_t)1 << 24)
+bool psvi_may_be_short(const psv_tree *tree, const psvi_item_view *view);
+
+// For backends whose devices count: sorts the keys in the tree's memory with the order. Where the device chooses
+// between short and long keys, both sorters run, one of them over nothing.
+psv_status psvi_sort_tree_items(psv_tree *tree, const psvi_item_view *view);
 
 #define PSVI_QUERY_BITS 30 // of a query's key: place, and of rays the direction's octant
 
