@@ -268,10 +268,9 @@ __device__ static void start_rest(const psvi_sim &s, const psvi_solver &v, const
 
 // In: contacts in the order of their colours, bodies' solver state. Out: velocities, movement and impulses after all
 // substeps. The grid waits after every colour of every pass, but for the last small ones. A pass reads 40 bytes of a
-// plain contact, 48 of a round one, 64 and 80 a point of others (normal, friction), and 32 of each body (after the move
-// 48), and writes 16 of the
-// contact and up to 32 of each body. With GENERAL false there are balls and particles only, with BOUNCES
-// false no shape has restitution.
+// plain contact, 48 of a round one, 112 a point of others, and 32 of each body (after the move 48), and writes 16 of
+// the contact and up to 32 of each body. With GENERAL false there are balls and particles only, with BOUNCES false no
+// shape has restitution.
 template <bool GENERAL, bool LOADS, bool BOUNCES, bool ROLLS>
 __device__ __forceinline__ static void solve(const psvi_sim &s, const psvi_solver &v, const psvi_step &step) {
     if (s.counts->halted) return; // the same for all
@@ -293,7 +292,7 @@ __device__ __forceinline__ static void solve(const psvi_sim &s, const psvi_solve
                 psvi_push_mover(&s, &v.movers, &step, LOADS, GENERAL, i);
         }
         team_wait();
-        // Colours lie in a pile in a pattern, and in one direction always they would feed a sway.
+        // The direction changes from substep to substep, as on the CPU (run_pass in sim_cpu.c).
         const bool backward = LOADS && ((s.counts->steps * step.substeps + substep) & 1) != 0;
         if (substep == 0) run_pass<GENERAL, PSVI_PASS_WARM, LOADS, BOUNCES, ROLLS>(s, v, step, &table, backward);
         run_pass<GENERAL, PSVI_PASS_SOLVE, LOADS, BOUNCES, ROLLS>(s, v, step, &table, backward);
