@@ -119,6 +119,7 @@ class Material(TypedDict, total=False):
     restitution: float | None
     rolling_friction: float
     spinning_friction: float
+    colour: int  # 0xAABBGGRR, AA the opacity; 0: pictures choose
 
 
 class BodyQueryParts(TypedDict, total=False):

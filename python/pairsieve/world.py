@@ -202,7 +202,8 @@ class World(WorldPictures, WorldQueries, Profiled):
     def sphere(self, radius: float, **material: Unpack[Material]) -> int:
         """A sphere. Returns its number, for :meth:`add`.
 
-        Material: density (kg/m^3), friction, restitution, rolling_friction, spinning_friction.
+        Material: density (kg/m^3), friction, restitution, rolling_friction, spinning_friction, and a colour for the viewer
+        (0xAABBGGRR with the opacity AA; 0: it chooses).
         """
         return self._shape("SPHERE", (radius,), **material)
 

@@ -73,6 +73,10 @@ uint64_t psvi_next_random(psvi_builder *b);
 float psvi_random_float(psvi_builder *b); // [0, 1)
 
 psv_status psvi_add_shape_def(psvi_builder *b, const psv_shape_def *def, uint32_t *index);
+// Variants of a shape, which stand one behind the other, have their lists in common.
+static inline bool psvi_shares_lists(const psv_shape_def *a, const psv_shape_def *b) {
+    return (a->children != NULL && a->children == b->children) || (a->vertices != NULL && a->vertices == b->vertices);
+}
 psv_status psvi_add_body(psvi_builder *b, const psv_body_def *def);
 psv_status psvi_read_shapes(psvi_builder *b, const psvi_node *shapes);
 const psvi_scene_shape *psvi_find_shape(const psvi_builder *b, const char *name);

@@ -296,6 +296,7 @@ static void free_builder(psvi_builder *b) {
         free(b->shapes[i].weight);
     }
     for (uint32_t i = 0; i < b->shape_def_count; ++i) {
+        if (i > 0 && psvi_shares_lists(&b->shape_defs[i - 1], &b->shape_defs[i])) continue;
         free((void *)(uintptr_t)b->shape_defs[i].children);
         free((void *)(uintptr_t)b->shape_defs[i].heights);
         free((void *)(uintptr_t)b->shape_defs[i].vertices);

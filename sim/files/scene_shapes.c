@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_COLOURS 64 // of a shape
+
 float psvi_def_radius(const psv_shape_def *def) {
     const float *s = def->size;
     if (def->type == PSV_SHAPE_BOX) return sqrtf(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]);
@@ -186,62 +188,125 @@ static psv_status read_hull(psvi_builder *b, const psvi_node *node, psv_shape_de
     return status;
 }
 
-// How sizes vary: "sizes" scales the shape from `from` to `to` times, evenly in the logarithm; the smaller the more
-// often, by the power. "sides" gives boxes with random sides.
-static psv_status add_variants(psvi_builder *b, const psvi_node *node, const psv_shape_def *def,
-                               psvi_scene_shape *shape) {
+// How a shape of the file varies: its sizes, and the colours that each of them comes in.
+typedef struct variants {
+    bool scaled, sided; // «sizes», «sides»
+    float from, to, power;
+    uint64_t sizes;
+    uint32_t colours[MOST_COLOURS], colour_count;
+} variants;
+
+// "sizes" scales the shape from `from` to `to` times, evenly in the logarithm; the smaller the more often, by the
+// power. "sides" gives boxes with random sides.
+static psv_status read_sizes(const psvi_node *node, psv_shape_type type, variants *v) {
     static const char *const size_keys[] = {"from", "to", "count", "power", NULL};
     static const char *const side_keys[] = {"from", "to", "count", NULL};
     psvi_node sizes = psvi_member(node, "sizes"), sides = psvi_member(node, "sides");
-    float from = 1, to = 1, power = 0;
-    uint64_t count = 1;
-    const psvi_node *given = sizes.value ? &sizes : sides.value ? &sides : NULL;
-    psv_status status = PSV_OK;
-    if (given != NULL) {
-        status = psvi_expect_object(given, given == &sizes ? size_keys : side_keys);
-        count = 16;
-        if (status == PSV_OK) status = psvi_read_float(given, "from", 1e-6, 1e6, &from);
-        if (status == PSV_OK) status = psvi_read_float(given, "to", 1e-6, 1e6, &to);
-        if (status == PSV_OK) status = psvi_read_count(given, "count", 1, 1024, &count);
-        if (status == PSV_OK && given == &sizes) status = psvi_read_float(given, "power", -10, 10, &power);
-        if (status == PSV_OK && def->type > PSV_SHAPE_CAPSULE)
-            status = psvi_node_fail(given, "only particles, spheres, boxes and capsules come in several sizes");
-        if (status == PSV_OK && given == &sides && def->type != PSV_SHAPE_BOX)
-            status = psvi_node_fail(given, "only boxes have sides");
+    v->from = v->to = 1;
+    v->sizes = 1;
+    v->scaled = sizes.value != NULL;
+    v->sided = !v->scaled && sides.value != NULL;
+    if (!v->scaled && !v->sided) return PSV_OK;
+    const psvi_node *given = v->scaled ? &sizes : &sides;
+    v->sizes = 16;
+    psv_status status = psvi_expect_object(given, v->scaled ? size_keys : side_keys);
+    if (status == PSV_OK) status = psvi_read_float(given, "from", 1e-6, 1e6, &v->from);
+    if (status == PSV_OK) status = psvi_read_float(given, "to", 1e-6, 1e6, &v->to);
+    if (status == PSV_OK) status = psvi_read_count(given, "count", 1, 1024, &v->sizes);
+    if (status == PSV_OK && v->scaled) status = psvi_read_float(given, "power", -10, 10, &v->power);
+    if (status == PSV_OK && type > PSV_SHAPE_CAPSULE)
+        status = psvi_node_fail(given, "only particles, spheres, boxes and capsules come in several sizes");
+    if (status == PSV_OK && v->sided && type != PSV_SHAPE_BOX) status = psvi_node_fail(given, "only boxes have sides");
+    return status;
+}
+
+// "#rrggbb", or "#rrggbbaa" with the opacity.
+static psv_status read_one_colour(const psvi_node *node, uint32_t *colour) {
+    const char *text = json_string_value(node->value);
+    const size_t length = text != NULL ? strlen(text) : 0;
+    bool good = (length == 7 || length == 9) && text[0] == '#';
+    uint8_t bytes[4] = {0, 0, 0, 255};
+    for (size_t i = 1; good && i < length; ++i) {
+        static const char digits[] = "0123456789abcdef";
+        const char *digit = strchr(digits, text[i] >= 'A' && text[i] <= 'F' ? text[i] - 'A' + 'a' : text[i]);
+        good = digit != NULL;
+        if (good) bytes[(i - 1) / 2] = (uint8_t)((i % 2 == 1 ? 0 : 16 * bytes[(i - 1) / 2]) + (digit - digits));
     }
+    if (!good || bytes[3] == 0)
+        return psvi_node_fail(node, "a colour is \"#rrggbb\", or \"#rrggbbaa\" with an opacity from 01 to ff");
+    *colour = bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+    return PSV_OK;
+}
+
+// "colour": one, or a list that the bodies are drawn from evenly.
+static psv_status read_colours(const psvi_node *node, variants *v) {
+    psvi_node given = psvi_member(node, "colour");
+    v->colour_count = 1;
+    if (given.value == NULL) return PSV_OK;
+    if (!json_is_array(given.value)) return read_one_colour(&given, &v->colours[0]);
+    psv_status status = psvi_expect_array(&given, 1, MOST_COLOURS);
+    if (status == PSV_OK) v->colour_count = (uint32_t)json_array_size(given.value);
+    for (uint32_t i = 0; i < v->colour_count && status == PSV_OK; ++i) {
+        psvi_node one = psvi_element(&given, i);
+        status = read_one_colour(&one, &v->colours[i]);
+    }
+    return status;
+}
+
+// The colours of one size stand one behind the other and share its weight: colours change no body's size.
+static psv_status add_variants(psvi_builder *b, const psvi_node *node, const psv_shape_def *def,
+                               psvi_scene_shape *shape) {
+    variants v = {.power = 0};
+    psv_status status = read_sizes(node, def->type, &v);
+    if (status == PSV_OK) status = read_colours(node, &v);
     if (status != PSV_OK) return status;
-    shape->count = (uint32_t)count;
-    shape->radius = calloc(count, sizeof(float));
-    shape->weight = calloc(count, sizeof(float));
+    shape->count = (uint32_t)v.sizes * v.colour_count;
+    shape->radius = calloc(shape->count, sizeof(float));
+    shape->weight = calloc(shape->count, sizeof(float));
     if (shape->radius == NULL || shape->weight == NULL)
-        return psvi_fail(b->scene->context, PSV_ERROR_MEMORY, "no host memory for %llu shapes",
-                         (unsigned long long)count);
+        return psvi_fail(b->scene->context, PSV_ERROR_MEMORY, "no host memory for %u shapes", shape->count);
     float sum = 0;
-    for (uint32_t i = 0; i < count && status == PSV_OK; ++i) {
-        psv_shape_def variant = *def;
-        float factor = from * powf(to / from, count > 1 ? (float)i / (float)(count - 1) : 0);
-        for (int k = 0; k < 3; ++k) {
-            if (given == &sizes) variant.size[k] *= factor;
-            if (given == &sides) variant.size[k] = 0.5f * (from + (to - from) * psvi_random_float(b));
+    psv_shape_def variant = *def;
+    for (uint32_t i = 0; i < shape->count && status == PSV_OK; ++i) {
+        const uint64_t size = i / v.colour_count;
+        const float factor = v.from * powf(v.to / v.from, v.sizes > 1 ? (float)size / (float)(v.sizes - 1) : 0);
+        for (int k = 0; k < 3 && i % v.colour_count == 0; ++k) {
+            if (v.scaled) variant.size[k] = def->size[k] * factor;
+            if (v.sided) variant.size[k] = 0.5f * (v.from + (v.to - v.from) * psvi_random_float(b));
         }
+        variant.colour = v.colours[i % v.colour_count];
         uint32_t index = 0;
         status = psvi_add_shape_def(b, &variant, &index);
         if (i == 0) shape->first = index;
         shape->radius[i] = psvi_def_radius(&variant);
-        shape->weight[i] = given == &sizes ? powf(factor, power) : 1.0f;
+        shape->weight[i] = v.scaled ? powf(factor, v.power) : 1.0f;
         sum += shape->weight[i];
     }
-    for (uint32_t i = 0; i < count; ++i)
+    for (uint32_t i = 0; i < shape->count; ++i)
         shape->weight[i] /= sum;
     return status;
 }
 
 static psv_status read_shape(psvi_builder *b, const psvi_node *node, const char *name) {
-    static const char *const keys[] = {
-        "type",       "radius",      "half_length", "half_extents",     "density",
-        "friction",   "restitution", "children",    "points",           "file",
-        "scale",      "sizes",       "sides",       "rolling_friction", "spinning_friction",
-        "weld_angle", "one_sided",   NULL};
+    static const char *const keys[] = {"type",
+                                       "radius",
+                                       "half_length",
+                                       "half_extents",
+                                       "density",
+                                       "friction",
+                                       "restitution",
+                                       "children",
+                                       "points",
+                                       "file",
+                                       "scale",
+                                       "sizes",
+                                       "sides",
+                                       "rolling_friction",
+                                       "spinning_friction",
+                                       "weld_angle",
+                                       "one_sided",
+                                       "colour",
+                                       NULL};
     psv_shape_def def = psv_default_shape_def();
     psv_status status = psvi_expect_object(node, keys);
     if (status == PSV_OK) status = read_type(node, false, &def.type);

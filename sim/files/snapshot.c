@@ -90,7 +90,8 @@ static void put_shapes(stream *s, const psv_world *world) {
                                 .rolling_friction = d->rolling_friction,
                                 .spinning_friction = d->spinning_friction,
                                 .weld_angle = d->weld_angle,
-                                .one_sided = d->one_sided};
+                                .one_sided = d->one_sided,
+                                .colour = d->colour};
         memcpy(part.size, d->size, sizeof part.size);
         put(s, &part, sizeof part);
         put(s, d->children, part.child_count * sizeof *d->children);
@@ -113,6 +114,7 @@ static void get_shape(stream *s, psv_shape_def *d) {
     d->spinning_friction = part.spinning_friction;
     d->weld_angle = part.weld_angle;
     d->one_sided = part.one_sided != 0;
+    d->colour = part.colour;
     d->child_count = part.child_count;
     d->columns = part.columns;
     d->rows = part.rows;

@@ -9,7 +9,7 @@
 // living, free slots, contacts, angular impulses of rolling friction (where a shape has it), points that stay where
 // they were found (where a shape has corners), checksum; one after another without padding.
 #define PSVI_SNAPSHOT_MAGIC "PSVWORLD"
-#define PSVI_SNAPSHOT_VERSION 7u
+#define PSVI_SNAPSHOT_VERSION 8u
 #define PSVI_SNAPSHOT_BYTE_ORDER 0x01020304u
 #define PSVI_SNAPSHOT_FORCES 1u // bodies have dampings and scales of gravity
 #define PSVI_SNAPSHOT_USER 2u   // bodies have user data
@@ -34,6 +34,7 @@ typedef struct psvi_shape_part {
     float size[3], density, friction, restitution, rolling_friction, spinning_friction;
     float weld_angle;
     uint32_t one_sided; // 0 or 1
+    uint32_t colour;
 } psvi_shape_part;
 
 // All of a file. A contact is its key and count_colour in the file, then its points; `first` is its place in `points`.

@@ -50,6 +50,7 @@ struct replay_writer {
     bool is_key; // the frame that is coded
     replay_bytes bits, shape_bytes;
     uint32_t shape_count;
+    uint32_t *colours; // of shapes
 };
 
 static bool write_bytes(replay_writer *writer, const void *data, uint64_t count, replay_error *error) {
@@ -92,6 +93,7 @@ void replay_destroy_writer(replay_writer *writer) {
     free(writer->segments);
     free(writer->bits.data);
     free(writer->shape_bytes.data);
+    free(writer->colours);
     free(writer);
 }
 
@@ -149,6 +151,7 @@ static void add_body(replay_writer *writer, uint32_t slot) {
                           .shape = writer->shapes[slot],
                           .first_frame = writer->frame_count,
                           .end_frame = REPLAY_STILL,
+                          .colour = writer->colours[writer->shapes[slot]],
                           .exponent = exponent_of(position[3], writer->radius_steps),
                           .inverse_mass = writer->velocities[slot][3],
                           .radius = position[3]};
@@ -513,10 +516,13 @@ static bool read_shapes(replay_writer *writer, psv_world *world, replay_error *e
     const uint32_t count = psv_world_shape_count(world);
     if (count == writer->shape_count) return true;
     writer->shape_bytes.count = 0;
+    if (!grow((void **)&writer->colours, (uint64_t)count + 1, sizeof *writer->colours))
+        return replay_fail(error, "no memory for %u shapes", count);
     for (uint32_t i = 0; i < count; ++i) {
         psv_shape_def def = psv_default_shape_def();
         if (psv_world_shape(world, i, &def) != PSV_OK) return replay_fail(error, "shape %u could not be read", i);
         put_shape(&writer->shape_bytes, &def);
+        writer->colours[i] = def.colour;
     }
     writer->shape_count = count;
     return true;
@@ -524,7 +530,7 @@ static bool read_shapes(replay_writer *writer, psv_world *world, replay_error *e
 
 bool replay_add_frame(replay_writer *writer, psv_world *world, float seconds, const psv_profile *profile,
                       const psv_world_counters *counters, replay_error *error) {
-    if (!read_arrays(writer, world, error) || !read_shapes(writer, world, error)) return false;
+    if (!read_shapes(writer, world, error) || !read_arrays(writer, world, error)) return false; // bodies have colours
     if (writer->frame_count == writer->frame_room) {
         const uint32_t room = 2 * writer->frame_room + 256;
         if (!grow((void **)&writer->frames, room, sizeof *writer->frames))

@@ -192,6 +192,10 @@ static psv_status check_shape(psv_world *world, const psv_shape_def *def) {
         return psvi_fail(world->context, PSV_ERROR_ARGUMENT,
                          "def.rolling_friction is %g and spinning_friction %g; both must be finite and >= 0",
                          (double)def->rolling_friction, (double)def->spinning_friction);
+    if (def->colour != 0 && def->colour >> 24 == 0)
+        return psvi_fail(world->context, PSV_ERROR_ARGUMENT,
+                         "def.colour is 0x%08x, which nobody sees: its highest byte is the opacity, 1 to 255",
+                         def->colour);
     switch (def->type) {
     case PSV_SHAPE_PARTICLE:
     case PSV_SHAPE_SPHERE:

@@ -38,7 +38,8 @@ enum {
     SNAPSHOT_IDLE_STEPS = 160,
     SNAPSHOT_LOST = 168,
     SNAPSHOT_CONTACTS = 176,
-    SNAPSHOT_SHAPES = 248 // the first shape: 64 bytes, then its lists
+    SNAPSHOT_SHAPE_BYTES = 68,
+    SNAPSHOT_SHAPES = 248 // the first shape: SNAPSHOT_SHAPE_BYTES, then its lists
 };
 
 // Bytes of a body's place in each array, in the order of the file.
@@ -121,7 +122,7 @@ static inline uint64_t snapshot_bodies(const snapshot_bytes *file) {
         const uint64_t children = snapshot_u32(file, at + 4), columns = snapshot_u32(file, at + 8);
         const uint64_t rows = snapshot_u32(file, at + 12), vertices = snapshot_u32(file, at + 16);
         const uint64_t triangles = snapshot_u32(file, at + 20);
-        at += 64 + 44 * children + 4 * columns * rows + 12 * vertices + 12 * triangles;
+        at += SNAPSHOT_SHAPE_BYTES + 44 * children + 4 * columns * rows + 12 * vertices + 12 * triangles;
     }
     return at;
 }

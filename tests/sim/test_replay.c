@@ -257,6 +257,7 @@ static void bodies_come_and_go(void **unused) {
     FILE *file;
     uint32_t shapes[2];
     box.type = PSV_SHAPE_BOX;
+    box.colour = 0x80ff0102;
     assert_int_equal(psv_create_world(context, &def, &world), PSV_OK);
     assert_int_equal(psv_create_shape(world, &ball, &shapes[0]), PSV_OK);
     assert_int_equal(psv_create_shape(world, &box, &shapes[1]), PSV_OK);
@@ -286,6 +287,8 @@ static void bodies_come_and_go(void **unused) {
     assert_int_equal(next->first_frame, 20);
     assert_int_equal(next->shape, shapes[1]);
     assert_int_equal(replay_get_body(reader, 3)->first_frame, 30);
+    for (uint32_t i = 0; i < replay_body_count(reader); ++i)
+        assert_int_equal(replay_get_body(reader, i)->colour, replay_get_body(reader, i)->shape == 1 ? 0x80ff0102 : 0);
     static const uint64_t counts[4] = {2, 1, 2, 3};
     for (uint32_t f = 0; f < 40; ++f)
         assert_int_equal(replay_get_frame(reader, f)->bodies, counts[f / 10]);

@@ -66,6 +66,14 @@ static const refusal refusals[] = {
     {"{\"shapes\": {\"a\": {\"type\": \"torus\"}}, \"generators\": []}", ":1:27:", "torus"},
     {"{\"shapes\": {\"a\": {\"radius\": 1}}, \"generators\": []}", ":1:18:", "type"},
     {"{\"shapes\": {\"a\": {\"type\": \"compound\"}}, \"generators\": []}", ":1:18:", "children"},
+    {"{\"shapes\": {\"a\": {\"type\": \"sphere\",\n \"colour\": \"red\"}}, \"generators\": []}", ":2:12:", "#rrggbb"},
+    {"{\"shapes\": {\"a\": {\"type\": \"sphere\",\n \"colour\": \"#12345g\"}}, \"generators\": []}",
+     ":2:12:", "#rrggbb"},
+    {"{\"shapes\": {\"a\": {\"type\": \"sphere\",\n \"colour\": \"#12345600\"}}, \"generators\": []}",
+     ":2:12:", "opacity"},
+    {"{\"shapes\": {\"a\": {\"type\": \"sphere\",\n \"colour\": [\"#123456\", 7]}}, \"generators\": []}",
+     ":2:24:", "#rrggbb"},
+    {"{\"shapes\": {\"a\": {\"type\": \"sphere\",\n \"colour\": []}}, \"generators\": []}", ":2:12:", "1 to 64"},
     {"{\"shapes\": {\"a\": {\"type\": \"compound\", \"children\": []}}, \"generators\": []}", ":1:51:", "1 to 64"},
     {"{\"shapes\": {\"a\": {\"type\": \"box\", \"half_extents\": [1, 0, 1]}}, \"generators\": []}",
      ":1:50:", "half_extents"},
@@ -316,6 +324,55 @@ static void spirals_wind(void **unused) {
     psv_destroy_scene(scene);
 }
 
+static uint32_t colour_of(psv_world *world, const uint32_t *shapes, uint64_t slot) {
+    psv_shape_def def = psv_default_shape_def();
+    assert_int_equal(psv_world_shape(world, shapes[slot], &def), PSV_OK);
+    return def.colour;
+}
+
+// A shape has one colour, or its bodies have those of a list about equally often, whatever their size. Bodies stand
+// where they stand without colours.
+static void shapes_have_colours(void **unused) {
+    (void)unused;
+    static const char *const colours[2] = {"", ", \"colour\": [\"#ff8000\", \"#00Ff00\", \"#0000ff7F\"]"};
+    psv_scene *scenes[2] = {NULL, NULL};
+    for (int i = 0; i < 2; ++i) {
+        char text[512];
+        (void)snprintf(
+            text, sizeof text,
+            "{\"shapes\": {\"floor\": {\"type\": \"plane\", \"colour\": \"#102030\"}, \"die\": {\"type\": \"hull\", "
+            "\"points\": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]%s}, \"ball\": {\"type\": \"sphere\", "
+            "\"sizes\": {\"from\": 0.2, \"to\": 1}%s}}, \"fixed\": [{\"shape\": \"floor\"}], "
+            "\"generators\": [{\"type\": \"fill\", \"shapes\": [\"ball\", \"die\"]}]}",
+            colours[i], colours[i]);
+        if (load_text(text, 600, &scenes[i]) != PSV_OK) fail_msg("%s", psv_last_error(context));
+    }
+    psv_world *plain = psv_scene_world(scenes[0]), *world = psv_scene_world(scenes[1]);
+    const uint32_t *shapes = psv_buffer_address(psv_world_shape_indices(world)),
+                   *plain_shapes = psv_buffer_address(psv_world_shape_indices(plain));
+    const uint64_t slots = psv_world_slot_count(world);
+    assert_int_equal(slots, 601);
+    assert_memory_equal(psv_buffer_address(psv_world_positions(world)), psv_buffer_address(psv_world_positions(plain)),
+                        16 * slots);
+    int counts[3] = {0};
+    for (uint64_t i = 0; i < slots; ++i) {
+        psv_shape_def def = psv_default_shape_def();
+        assert_int_equal(psv_world_shape(world, shapes[i], &def), PSV_OK);
+        if (def.type == PSV_SHAPE_PLANE) {
+            assert_int_equal(colour_of(world, shapes, i), 0xff302010u);
+            continue;
+        }
+        const uint32_t colour = colour_of(world, shapes, i);
+        assert_true(colour == 0xff0080ffu || colour == 0xff00ff00u || colour == 0x7fff0000u);
+        assert_int_equal(colour_of(plain, plain_shapes, i), 0);
+        counts[colour == 0xff0080ffu ? 0 : colour == 0xff00ff00u ? 1 : 2] += 1;
+    }
+    for (int i = 0; i < 3; ++i)
+        assert_in_range(counts[i], 140, 260); // of 200
+    psv_destroy_scene(scenes[0]);
+    psv_destroy_scene(scenes[1]);
+}
+
 // In slow motion an emitter needs four steps for what it emits in a frame; gravity pulls for the seconds asked for.
 static void scenes_step_by_parts(void **unused) {
     (void)unused;
@@ -353,6 +410,7 @@ int main(void) {
         cmocka_unit_test(emitters_emit),
         cmocka_unit_test(scenes_step_by_parts),
         cmocka_unit_test(spirals_wind),
+        cmocka_unit_test(shapes_have_colours),
     };
     return cmocka_run_group_tests_name("scene", tests, open_context, close_context);
 }

@@ -43,6 +43,7 @@ static psv_world *make_world(void) {
     def.broad_phase = "lbvh";
     def.sort_method = "merge";
     must(psv_create_world(context, &def, &world));
+    shape_def.colour = 0x40302010;
     must(psv_create_shape(world, &shape_def, &shape));
     for (int i = 0; i < BODIES; ++i) {
         bodies[i] = psv_default_body_def();
@@ -89,6 +90,9 @@ static void unknown_methods_give_way(void **unused) {
     read_positions(world, expected);
     read_positions(restored, positions);
     assert_memory_equal(positions, expected, sizeof positions);
+    psv_shape_def shape = psv_default_shape_def();
+    must(psv_world_shape(restored, 0, &shape));
+    assert_int_equal(shape.colour, 0x40302010);
     psv_pair_statistics statistics;
     must(psv_read_pair_statistics(psv_world_pair_finder(restored), &statistics));
     assert_string_equal(statistics.sort_method, "radix");

@@ -171,9 +171,10 @@ static void shapes(void **unused) {
     refuse_float("restitution", at + 44, 2);
     refuse_float("rolling friction", at + 48, -1);
     refuse_float("infinite spinning friction", at + 52, (float)1e300);
-    refuse_float("no rolling friction, but impulses of it", at + 64 + 48, 0);
+    refuse_u32("a colour without opacity", at + 64, 0x00ffffff);
+    refuse_float("no rolling friction, but impulses of it", at + SNAPSHOT_SHAPE_BYTES + 48, 0);
     refuse_u32("a particle that becomes a box", at, PSV_SHAPE_BOX);
-    const uint64_t child = at + 5 * 64; // of the compound, behind its own 64 bytes
+    const uint64_t child = at + 5 * SNAPSHOT_SHAPE_BYTES; // of the compound, behind its own bytes
     assert_int_equal(snapshot_u32(&whole, child), PSV_SHAPE_BOX);
     refuse_float("a part so far away that the radius is infinite", child + 16, 3e38f);
     refuse_float("a part without a rotation", child + 28 + 12, 0);

@@ -2,6 +2,7 @@
 // usage: test_view_pictures [--update FOLDER]: writes the pictures instead, to be looked at and stored.
 #include "view_driver.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,6 +111,76 @@ static void test_hulls(void **state) {
     }
     (void)remove("view_boxes.json");
     (void)remove("view_hulls.json");
+}
+
+// Mean of a part of the picture, in the middle of it; red, green, blue.
+static void middle_of(view_app *app, double mean[3]) {
+    driver_picture picture = driver_take(app);
+    memset(mean, 0, 3 * sizeof *mean);
+    for (int y = -4; y < 4; ++y)
+        for (int x = -4; x < 4; ++x)
+            for (int k = 0; k < 3; ++k)
+                mean[k] +=
+                    picture.pixels[3 * ((picture.height / 2 + y) * picture.width + picture.width / 2 + x) + k] / 64.0;
+    driver_free(&picture);
+}
+
+// A yellow ball behind a blue pane, a box or a closed mesh: as opaque as its colour says, in each way of drawing.
+static void open_pane(view_app **app, const char *pane, const char *opacity) {
+    view_options options = driver_options();
+    FILE *file = fopen("view_pane.json", "w");
+    assert_non_null(file);
+    (void)fprintf(
+        file,
+        "{\"world\": {\"gravity\": [0, 0, 0]}, \"view\": {\"eye\": [0, 0, 9], \"target\": [0, 0, 0]}, \"shapes\": {"
+        "\"ball\": {\"type\": \"sphere\", \"radius\": 1, \"colour\": \"#ffff00\"}, \"pane\": {%s, \"colour\": "
+        "\"#0000ff%s\"}},"
+        "\"fixed\": [{\"shape\": \"pane\", \"position\": [0, 0, 3]}], \"generators\": ["
+        "{\"type\": \"grid\", \"shapes\": [\"ball\"]}]}",
+        pane, opacity);
+    assert_int_equal(fclose(file), 0);
+    options.scene = "view_pane.json";
+    options.bodies = 1;
+    options.no_shadows = true;
+    *app = driver_open(&options);
+    if (*app == NULL) skip();
+    (*app)->paused = true;
+    driver_turns(*app, 1);
+}
+
+static void write_cube(void) {
+    static const char quads[6][5] = {"1243", "5687", "1562", "3487", "1375", "2684"};
+    FILE *file = fopen("view_cube.obj", "w");
+    assert_non_null(file);
+    for (int i = 0; i < 8; ++i)
+        (void)fprintf(file, "v %d %d %g\n", (i & 1) * 4 - 2, (i & 2) * 2 - 2, (i & 4) * 0.05 - 0.1);
+    for (int i = 0; i < 6; ++i) // the first and the last two from inside; a pane is seen from both sides
+        (void)fprintf(file, "f %c %c %c\nf %c %c %c\n", quads[i][0], quads[i][1], quads[i][2], quads[i][0], quads[i][2],
+                      quads[i][3]);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_clear_colours(void **state) {
+    (void)state;
+    static const char *const panes[2] = {"\"type\": \"box\", \"half_extents\": [2, 2, 0.1]",
+                                         "\"type\": \"mesh\", \"file\": \"view_cube.obj\""};
+    static const char *const opacities[3] = {"10", "80", "ff"};
+    write_cube();
+    for (int pane = 0; pane < 2; ++pane) {
+        double means[3][3];
+        for (int i = 0; i < 3; ++i) {
+            view_app *app = NULL;
+            open_pane(&app, panes[pane], opacities[i]);
+            middle_of(app, means[i]);
+            print_message("pane %d %s: %.0f %.0f %.0f\n", pane, opacities[i], means[i][0], means[i][1], means[i][2]);
+            driver_close(app);
+        }
+        assert_true(means[0][0] > means[0][2] + 60 && means[2][2] > means[2][0] + 60); // yellow; blue
+        for (int i = 1; i < 3; ++i)
+            assert_true(means[i][0] < means[i - 1][0] - 10 && means[i][2] > means[i - 1][2] + 10);
+    }
+    (void)remove("view_pane.json");
+    (void)remove("view_cube.obj");
 }
 
 // Each mode's picture must match its reference, and must differ from the plain picture: else the mode draws nothing.
@@ -269,8 +340,9 @@ static void test_traced(void **state) {
 int main(int count, char **arguments) {
     if (count == 3 && strcmp(arguments[1], "--update") == 0) update_folder = arguments[2];
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scenes), cmocka_unit_test(test_hulls),  cmocka_unit_test(test_modes),
-        cmocka_unit_test(test_chunks), cmocka_unit_test(test_traced), cmocka_unit_test(test_panel_share),
+        cmocka_unit_test(test_scenes),      cmocka_unit_test(test_hulls),  cmocka_unit_test(test_clear_colours),
+        cmocka_unit_test(test_modes),       cmocka_unit_test(test_chunks), cmocka_unit_test(test_traced),
+        cmocka_unit_test(test_panel_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,6 +63,19 @@ def check_meshes(glb):
                 assert sum(f * n for f, n in zip(face, normals[indices[t]])) > 0, "a triangle that is inside out"
 
 
+def check_colours(glb):
+    """Of dice: the scene's colours, some of them clear."""
+    with open(os.path.join(os.path.dirname(__file__), "../../scenes/dice.json"), encoding="utf-8") as file:
+        wanted = {shape["colour"] for shape in json.load(file)["shapes"].values()}
+    found = set()
+    for material in glb.json["materials"][10:]:
+        *linear, opacity = material["pbrMetallicRoughness"]["baseColorFactor"]
+        assert (material.get("alphaMode") == "BLEND") == (opacity < 1)
+        text = "#" + "".join(f"{round(255 * x ** (1 / 2.2)):02x}" for x in linear)
+        found.add(text if opacity == 1 else text + f"{round(255 * opacity):02x}")
+    assert found == wanted, f"{sorted(found)} for {sorted(wanted)}"
+
+
 def slerp(a, b, share):
     dot = sum(p * q for p, q in zip(a, b))
     if dot < 0:
@@ -171,6 +184,9 @@ def main():
         if scene != "landscape":  # whose field has half a million triangles
             check_meshes(run)
             check_meshes(frame)
+        if scene == "dice":
+            check_colours(run)
+            check_colours(frame)
         check_run(run, print_sums, replay, frames)
         check_frame(frame, print_sums, replay, frames)
         print(f"{scene}: {os.path.getsize(whole)} and {os.path.getsize(one)} bytes, loaded by {load_by_packages(whole) or 'no package'}")

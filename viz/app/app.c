@@ -188,6 +188,11 @@ static bool needs_boxes(const view_app *app) {
 // Row ordering and glass need every position in one storage block.
 static bool fits_one_block(const view_app *app) { return 16 * app->streams.slots <= app->renderer.block_limit; }
 
+// Clear bodies are drawn back to front, where nothing else needs the order stream.
+static bool draws_clear(const view_app *app) {
+    return app->model.has_clear && app->colour == VIEW_COLOUR_BODY && !needs_rows(app) && fits_one_block(app);
+}
+
 static float cell_edge(const view_app *app) { return fmaxf(2.5f * app->model.mean_radius, 1.0e-4f); }
 
 static view_frame make_frame(view_app *app) {
@@ -199,6 +204,7 @@ static view_frame make_frame(view_app *app) {
                         .picked = app->touch.picked.index1,
                         .shadows = app->shadows,
                         .ordered = app->transparent,
+                        .clear = draws_clear(app),
                         .cell_edge = cell_edge(app),
                         .speed_scale = 1.0f / fmaxf(2.0f * sqrtf(9.81f * app->model.radius), 1.0e-3f),
                         .pair_scale = app->pair_scale};
@@ -272,6 +278,7 @@ static bool trace_world(view_app *app) {
 }
 
 static bool draw_world(view_app *app, view_message *message) {
+    app->ordering = false;
     if (app->ray_traced && trace_world(app)) return true;
     view_frame frame;
     if (!prepare(app, &frame, message)) return false;
@@ -279,7 +286,8 @@ static bool draw_world(view_app *app, view_message *message) {
     if (rows && !sort_for_drawing(app, VIEW_ORDER_ROWS, message)) return false;
     bool values = app->colour == VIEW_COLOUR_PAIRS || app->colour == VIEW_COLOUR_RANK;
     if (values && !view_fill_values(&app->renderer, &app->streams, app->colour, message)) return false;
-    if (app->transparent) {
+    app->ordering = app->transparent || frame.clear;
+    if (app->ordering) {
         // The order of drawing takes the stream that the rows were in; their line is then not drawn.
         frame.overlays &= ~(uint32_t)VIEW_OVERLAY_ORDER;
         if (!sort_for_drawing(app, VIEW_ORDER_DEPTH, message)) return false;
@@ -311,7 +319,7 @@ static void take_sample(view_app *app) {
     const view_sample *last = view_last_sample(&app->history);
     if (last != NULL && last->profile.frame == sample->profile.frame) return; // nothing new while paused
     sample->draw_ms = app->ray_traced ? 0.0 : app->renderer.draw_ms;
-    sample->order_ms = app->transparent && !app->ray_traced ? app->order.sort_ms : 0.0;
+    sample->order_ms = app->ordering ? app->order.sort_ms : 0.0;
     sample->rays_ms = app->ray_traced ? app->traced.statistics.frame_ms : 0.0;
     sample->frame_ms = app->frame_ms;
     sample->bodies = app->counters.bodies;

@@ -66,6 +66,7 @@ typedef struct view_app {
     view_streams streams;
     view_model model;
     view_order order;
+    bool ordering;         // the last picture had bodies in the order of their depth
     psv_context *pairs_on; // OpenGL, with --pairs-on gl; else NULL
     view_traced traced;
     view_history history;

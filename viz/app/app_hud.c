@@ -79,7 +79,7 @@ static void fill_model(view_app *app, view_hud_model *model) {
     model->frame_ms = app->frame_ms;
     model->draw_ms = app->renderer.draw_ms;
     model->order_ms = app->order.sort_ms;
-    model->ordering = app->transparent && !app->ray_traced;
+    model->ordering = app->ordering;
     model->traced = app->ray_traced ? &app->traced.statistics : NULL;
     model->traced_width = app->traced.width;
     model->traced_height = app->traced.height;

@@ -11,6 +11,26 @@ static bool say(view_message *message, const replay_error *error) {
 
 // --- the world ------------------------------------------------------------------------------------------------------
 
+// Colours are of bodies in a replay, and of shapes in a world, which a replay is recorded from: a shape's is that of
+// its first body.
+static psv_status create_shapes(psv_world *world, const replay_reader *reader) {
+    const uint32_t shapes = replay_shape_count(reader);
+    uint32_t *colours = calloc((size_t)shapes + 1, sizeof *colours), number;
+    if (colours == NULL) return PSV_ERROR_MEMORY;
+    for (uint32_t i = replay_body_count(reader); i > 0; --i) {
+        const replay_body *body = replay_get_body(reader, i - 1);
+        colours[body->shape] = body->colour >> 24 != 0 ? body->colour : 0;
+    }
+    psv_status status = PSV_OK;
+    for (uint32_t i = 0; i < shapes && status == PSV_OK; ++i) {
+        psv_shape_def def = *replay_get_shape(reader, i);
+        def.colour = colours[i];
+        status = psv_create_shape(world, &def, &number);
+    }
+    free(colours);
+    return status;
+}
+
 static psv_status create_world(psv_context *context, const replay_reader *reader, psv_world **world) {
     psv_world_def def = psv_default_world_def();
     const uint32_t slots = replay_slot_count(reader), shapes = replay_shape_count(reader);
@@ -19,11 +39,7 @@ static psv_status create_world(psv_context *context, const replay_reader *reader
     def.max_pairs = def.max_contacts = 16; // nothing is ever stepped
     memcpy(def.gravity, replay_get_frame(reader, replay_frame_count(reader) - 1)->gravity, sizeof def.gravity);
     psv_status status = psv_create_world(context, &def, world);
-    for (uint32_t i = 0; i < shapes && status == PSV_OK; ++i) {
-        uint32_t number;
-        status = psv_create_shape(*world, replay_get_shape(reader, i), &number);
-    }
-    return status;
+    return status == PSV_OK ? create_shapes(*world, reader) : status;
 }
 
 // A body in every slot: the first that the replay has there.

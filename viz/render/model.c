@@ -109,6 +109,7 @@ static bool read_table(psv_world *world, shape_table *table) {
         if (table->defs[i].type == PSV_SHAPE_HULL) add_hull(table, &table->defs[i], &table->parts[count - 1]);
         table->rows[i][1] = count - table->rows[i][0];
         table->rows[i][2] = n; // the shader reads shape 0's to know the length
+        table->rows[i][3] = table->defs[i].colour;
     }
     return true;
 }
@@ -117,6 +118,7 @@ static void count_rooms(view_model *model, const shape_table *table, const uint3
     uint64_t *bodies_of = calloc(table->shape_count + 1, sizeof *bodies_of);
     memset(model->list_rooms, 0, sizeof model->list_rooms);
     model->max_parts = 1;
+    model->has_clear = false;
     if (bodies_of == NULL) return; // rooms grow from the counters that the GPU reports
     for (uint64_t i = 0; i < slots; ++i) {
         if (shape_of[i] < table->shape_count) bodies_of[shape_of[i]] += 1;
@@ -124,6 +126,7 @@ static void count_rooms(view_model *model, const shape_table *table, const uint3
     for (uint32_t shape = 0; shape < table->shape_count; ++shape) {
         uint32_t first = table->rows[shape][0], count = table->rows[shape][1];
         if (bodies_of[shape] > 0 && count > model->max_parts) model->max_parts = count;
+        if (bodies_of[shape] > 0 && count > 0 && view_is_clear(table->defs[shape].colour)) model->has_clear = true;
         for (uint32_t i = first; i < first + count; ++i) {
             view_kind kind = (view_kind)table->parts[i].kind;
             model->list_rooms[0] += bodies_of[shape];
@@ -168,6 +171,7 @@ static bool find_surfaces(view_model *model, psv_world *world, const shape_table
             memcpy(surface->position, position, 16);
             memcpy(surface->rotation, rotation, 16);
             surface->shape = shape_of[i];
+            surface->colour = table->defs[shape_of[i]].colour;
             surface->kind = (view_surface_kind)(table->defs[shape_of[i]].type - PSV_SHAPE_PLANE);
             model->surface_count += 1;
         }

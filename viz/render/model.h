@@ -32,6 +32,7 @@ typedef struct view_surface {
     view_surface_kind kind;
     uint32_t shape;
     uint32_t geometry; // number in view_model.geometries
+    uint32_t colour;   // as psv_shape_def.colour
     float position[4];
     float rotation[4];
 } view_surface;
@@ -46,6 +47,7 @@ typedef struct view_model {
     GLuint shapes, parts, planes; // shader storage; planes of hulls
     uint32_t shape_count;
     uint32_t max_parts; // of one body
+    bool has_clear;     // bodies whose shape has an opacity
     // bodies' parts in all: drawn as anything, as spheres, boxes (and capsules), capsules and hulls
     uint64_t list_rooms[4];
     uint64_t slots, bodies; // as scanned
@@ -57,6 +59,9 @@ typedef struct view_model {
     float mean_radius;       // of a body, likewise
     float largest_speed;     // likewise
 } view_model;
+
+// Whether a colour has an opacity that lets something through.
+static inline bool view_is_clear(uint32_t colour) { return colour != 0 && colour >> 24 < 255; }
 
 // Reads shapes and places again where their numbers changed. Blocks when they did.
 bool view_update_model(view_model *model, psv_world *world, view_message *message);

@@ -7,31 +7,62 @@
 // A power of ten that makes the scene a few tens of squares wide.
 static float grid_edge_for(float radius) { return powf(10.0f, roundf(log10f(fmaxf(radius, 1.0e-3f) / 8.0f))); }
 
+static void set_own_colour(uint32_t colour) {
+    float own[4];
+    for (int i = 0; i < 3; ++i)
+        own[i] = powf((float)(colour >> 8 * i & 255u) / 255.0f, 2.2f);
+    own[3] = (float)(colour >> 24) / 255.0f;
+    glUniform4fv(4, 1, own);
+}
+
+static void draw_surface(const view_model *model, const view_surface *surface, bool for_light) {
+    const view_geometry *geometry = &model->geometries[surface->geometry];
+    if (geometry->index_count == 0) return;
+    glUniform4f(0, surface->position[0], surface->position[1], surface->position[2], 0.0f);
+    glUniform4fv(1, 1, surface->rotation);
+    if (!for_light) {
+        glUniform1ui(2, (GLuint)surface->kind);
+        glUniform1f(3, grid_edge_for(model->radius));
+        set_own_colour(surface->colour);
+    }
+    glBindVertexArray(geometry->vertex_array);
+    glDrawElements(GL_TRIANGLES, geometry->index_count, GL_UNSIGNED_INT, NULL);
+}
+
 void view_draw_surfaces(view_renderer *renderer, const view_frame *frame, bool for_light) {
     const view_model *model = frame->model;
     glUseProgram(for_light ? renderer->programs.shadow_surface : renderer->programs.surface);
     if (for_light) glUniform1ui(4, 0);
     for (uint32_t i = 0; i < model->surface_count; ++i) {
         const view_surface *surface = &model->surfaces[i];
-        const view_geometry *geometry = &model->geometries[surface->geometry];
-        bool plane = surface->kind == VIEW_SURFACE_PLANE;
-        // Planes hide nothing from the sun, and hills hardly; meshes do.
-        if (geometry->index_count == 0 || (for_light && surface->kind != VIEW_SURFACE_MESH)) continue;
-        glUniform4f(0, surface->position[0], surface->position[1], surface->position[2], 0.0f);
-        glUniform4fv(1, 1, surface->rotation);
-        if (!for_light) {
-            glUniform1ui(2, (GLuint)surface->kind);
-            glUniform1f(3, grid_edge_for(model->radius));
-        }
+        // Planes hide nothing from the sun, and hills hardly; meshes do, if they are not clear.
+        if (view_is_clear(surface->colour) || (for_light && surface->kind != VIEW_SURFACE_MESH)) continue;
         // Walls are not drawn from behind, so that one can look into a room.
-        if (plane) {
+        if (surface->kind == VIEW_SURFACE_PLANE) {
             glEnable(GL_CULL_FACE);
             glCullFace(GL_BACK);
         }
-        glBindVertexArray(geometry->vertex_array);
-        glDrawElements(GL_TRIANGLES, geometry->index_count, GL_UNSIGNED_INT, NULL);
+        draw_surface(model, surface, for_light);
         glDisable(GL_CULL_FACE);
     }
+}
+
+void view_draw_clear_surfaces(view_renderer *renderer, const view_frame *frame, bool front) {
+    const view_model *model = frame->model;
+    glUseProgram(renderer->programs.clear_surface);
+    glEnable(GL_BLEND);
+    glBlendFunc(GL_ONE, GL_ONE_MINUS_SRC_ALPHA);
+    glDepthMask(GL_FALSE);
+    glEnable(GL_CULL_FACE);
+    glCullFace(front ? GL_BACK : GL_FRONT);
+    for (uint32_t i = 0; i < model->surface_count; ++i) {
+        const view_surface *surface = &model->surfaces[i];
+        if (view_is_clear(surface->colour) && (front || surface->kind != VIEW_SURFACE_PLANE))
+            draw_surface(model, surface, false);
+    }
+    glDisable(GL_CULL_FACE);
+    glDepthMask(GL_TRUE);
+    glDisable(GL_BLEND);
 }
 
 static void draw_box_lines(view_renderer *renderer, const view_frame *frame, GLuint mode) {

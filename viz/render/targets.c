@@ -18,7 +18,8 @@ bool view_build_programs(view_programs *p, view_message *m) {
            build(&p->box, "box.vert", "gbuffer.glsl box.frag", m) &&
            build(&p->cast, "box.vert", "gbuffer.glsl cast.glsl cast.frag", m) &&
            build(&p->ordered, "box.vert", "lighting.glsl cast.glsl ordered.frag", m) &&
-           build(&p->surface, "surface.vert", "gbuffer.glsl surface.frag", m) &&
+           build(&p->surface, "surface.vert", "gbuffer.glsl ground.glsl surface.frag", m) &&
+           build(&p->clear_surface, "surface.vert", "lighting.glsl ground.glsl clear_surface.frag", m) &&
            build(&p->shadow_point, "point.vert", "shadow.frag", m) &&
            build(&p->shadow_box, "box.vert", "shadow.frag", m) &&
            build(&p->shadow_hull, "box.vert", "cast.glsl shadow_hull.frag", m) &&

@@ -178,6 +178,8 @@ void view_set_frame(view_renderer *renderer, const view_frame *frame) {
     c->shadow_map[2] = 0.30f;
     c->shadow_map[3] = 1.0f;
     c->frame_counts[2] = (uint32_t)frame->colour;
+    c->glass[0] = frame->clear;
+    c->glass[1] = frame->clear && !frame->ordered;
     c->selection[0] = frame->picked;
     c->selection[2] = (uint32_t)slots;
     view_upload_constants(renderer);
@@ -278,7 +280,9 @@ bool view_render(view_renderer *renderer, const view_frame *frame, view_message 
     light_surfaces(renderer);
     mark_time(renderer, 1 + VIEW_STAGE_LIGHT);
     glBindFramebuffer(GL_FRAMEBUFFER, targets->blend);
-    if (frame->ordered) good = good && view_draw_ordered(renderer, frame, message);
+    view_draw_clear_surfaces(renderer, frame, false);
+    if (frame->ordered || frame->clear) good = good && view_draw_ordered(renderer, frame, message);
+    view_draw_clear_surfaces(renderer, frame, true);
     view_draw_overlays(renderer, frame);
     mark_time(renderer, 1 + VIEW_STAGE_BLEND);
     glDisable(GL_DEPTH_TEST);

@@ -23,6 +23,7 @@ typedef struct view_constants {
     float ground[4];
     float shadow_map[4];
     uint32_t frame_counts[4];
+    uint32_t glass[4];
     uint32_t selection[4];
 } view_constants;
 
@@ -43,7 +44,7 @@ typedef enum view_stage {
 
 typedef struct view_programs {
     GLuint cull, commands, order, keys, values;
-    GLuint point, sphere, box, cast, ordered, surface;
+    GLuint point, sphere, box, cast, ordered, surface, clear_surface;
     GLuint shadow_point, shadow_box, shadow_hull, shadow_surface;
     GLuint box_lines, pair_lines, order_lines;
     GLuint occlusion, light, composite, traced;
@@ -89,6 +90,7 @@ typedef struct view_frame {
     uint32_t picked; // slot + 1
     bool shadows;
     bool ordered; // draw transparent, in the order stream's order
+    bool clear;   // bodies are as clear as their shapes; if not `ordered`, those alone are in the order stream's order
     float cell_edge;
     float speed_scale;
     float pair_scale;
@@ -124,6 +126,8 @@ void view_fill_keys(view_renderer *renderer, const view_streams *streams, uint32
 bool view_draw_bodies(view_renderer *renderer, const view_frame *frame, bool for_light, view_message *message);
 bool view_draw_ordered(view_renderer *renderer, const view_frame *frame, view_message *message);
 void view_draw_surfaces(view_renderer *renderer, const view_frame *frame, bool for_light);
+// Surfaces with an opacity, over what is drawn: of their back sides or of their front sides.
+void view_draw_clear_surfaces(view_renderer *renderer, const view_frame *frame, bool front);
 void view_draw_overlays(view_renderer *renderer, const view_frame *frame);
 void view_upload_constants(view_renderer *renderer);
 uint64_t view_chunk_bodies(const view_renderer *renderer, const view_model *model);

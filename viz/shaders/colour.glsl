@@ -8,7 +8,8 @@ vec3 palette(uint i) {
     return colours[i & 7u];
 }
 
-vec3 body_colour(uint slot, uint shape, vec4 velocity, vec3 corner, vec3 extent, uint value) {
+// own: the shape's colour, 0: none.
+vec3 body_colour(uint slot, uint shape, uint own, vec4 velocity, vec3 corner, vec3 extent, uint value) {
     uint mode = frame_counts.z;
     uint noise = hash(slot + 1u);
     float tint = 0.80 + 0.4 * float(noise & 255u) / 255.0;
@@ -25,6 +26,7 @@ vec3 body_colour(uint slot, uint shape, vec4 velocity, vec3 corner, vec3 extent,
         return palette(h) * (0.7 + 0.6 * float((h >> 8) & 255u) / 255.0);
     }
     if (mode == 4u) return heat(float(value) * look.w);
+    if (own != 0u) return linear_colour(own) * (velocity.w == 0.0 ? 1.0 : 0.9 + 0.2 * float(noise & 255u) / 255.0);
     if (velocity.w == 0.0) return vec3(0.42, 0.43, 0.45);
     return palette((shape & 1u) * 4u + ((noise >> 8) & 3u)) * tint;
 }

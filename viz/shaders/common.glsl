@@ -14,6 +14,7 @@ layout(std140, binding = 0) uniform Frame {
     vec4 ground;         // scene centre; w: scene radius
     vec4 shadow_map;     // x: texels of one metre, y: 1/texels, z: opacity of transparent bodies, w: ambient strength
     uvec4 frame_counts;  // x: bodies of this chunk, y: first body of this chunk, z: colour mode, w: 1 when culling for light
+    uvec4 glass;         // x: 1 where bodies are as clear as their shapes are, y: 1 where the ordered drawing draws those alone
     uvec4 selection;     // x: picked slot + 1, y: list capacity, z: bodies in all, w: parts per body (ordered drawing)
 };
 
@@ -24,12 +25,13 @@ const uint KIND_CAPSULE = 3u;
 const uint KIND_HULL = 4u;
 const uint KIND_BITS = 7u;
 const uint FLAG_PICKED = 8u;
+const uint CLEAR_SHIFT = 4u; // of the kind's upper four bits: 0, or the opacity of a clear body in 16ths
 
 // One drawn sphere, box, capsule or hull, written by cull.comp or order.comp.
 struct Instance {
     vec4 centre;   // w: radius of its bounding sphere
     vec4 rotation; // quaternion x, y, z, w
-    vec4 size;     // as psv_shape_def.size, of hulls x: its place in HullPlanes; w: bits of colour (24) and kind and flags (8)
+    vec4 size;     // as psv_shape_def.size, of hulls x: its place in HullPlanes; w: bits of colour (24), kind and flags (8)
 };
 
 struct Part {
@@ -52,6 +54,11 @@ uint hash(uint x) {
     x ^= x >> 15;
     x *= 0x846ca68bu;
     return x ^ (x >> 16);
+}
+
+// A colour as scene files and defs have it (0xAABBGGRR, sRGB), linear.
+vec3 linear_colour(uint bits) {
+    return pow(vec3(float(bits & 255u), float((bits >> 8) & 255u), float((bits >> 16) & 255u)) / 255.0, vec3(2.2));
 }
 
 vec3 sky(vec3 direction) {

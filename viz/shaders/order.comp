@@ -13,6 +13,7 @@ void main() {
     uvec2 range = uvec2(0u);
     bool known = body < selection.z && positions[body].w > 0.0;
     if (known) range = parts_of(body);
+    if (glass.y > 0u && known && clear_sixteenths(body) == 0u) range.y = 0u;
     if (range.y > 0u && !visible(positions[body].xyz, positions[body].w)) range.y = 0u;
     range.y = min(range.y, limit);
     vec3 colour = range.y > 0u ? colour_of(body) : vec3(0.0);

@@ -31,6 +31,12 @@ void main() {
         normal = rotate(rotation, kind == KIND_HULL ? face : capsule_normal(at, half_length));
     }
     float facing = abs(dot(normal, normalize(eye.xyz - p)));
-    float alpha = mix(0.95, shadow_map.z, facing); // glass: clear in the middle, dense at the outline
+    float middle = shadow_map.z, outline = 0.95; // glass: clear in the middle, dense at the outline
+    uint opacity = colour >> (24u + CLEAR_SHIFT);
+    if (opacity > 0u) {
+        middle = float(opacity) / 16.0;
+        outline = sqrt(middle);
+    }
+    float alpha = mix(outline, middle, facing);
     pixel = vec4(shade(unpack_colour(colour), normal, p, 0.6) * alpha, alpha); // premultiplied
 }

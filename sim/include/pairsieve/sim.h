@@ -85,6 +85,9 @@ typedef struct psv_shape_def {
     // Of a mesh: solid only for what is on the side from which its triangles are counter-clockwise; what comes from the
     // other side passes. Default false: both sides are solid.
     bool one_sided;
+    // How pictures show its bodies: 0xAABBGGRR, sRGB, AA its opacity from 1 (clear) to 255. 0 (default): they choose.
+    // Motion does not depend on it. Ray-traced pictures (render.h) do not look at it.
+    uint32_t colour;
 } psv_shape_def;
 
 typedef struct psv_body_def {

@@ -111,7 +111,7 @@ precision highp int;
 precision highp sampler2DShadow;
 uniform mat4 toClip, toLight;
 uniform vec3 eye, light, centre, extent;
-uniform float radius, reach, gridEdge;
+uniform float radius, reach, gridEdge, ownColour;
 uniform int kind;
 vec3 rotate(vec4 q, vec3 v) { return v + 2.0 * cross(q.xyz, cross(q.xyz, v) + q.w * v); }
 vec3 sky(vec3 d) {
@@ -166,12 +166,13 @@ void main() {
     float gloss = 0.3, haze = 0.0;
     if (kind == 5) {
         vec2 p = abs(n.y) > 0.7 ? world.xz : abs(n.x) > 0.7 ? world.yz : world.xy;
-        albedo = (abs(n.y) > 0.7 ? vec3(0.40, 0.41, 0.43) : vec3(0.46, 0.48, 0.52)) *
+        albedo = (ownColour > 0.0 ? albedo : abs(n.y) > 0.7 ? vec3(0.40, 0.41, 0.43) : vec3(0.46, 0.48, 0.52)) *
                  (1.0 - 0.22 * grid(p, gridEdge, 0.0) - 0.30 * grid(p, 10.0 * gridEdge, 0.6));
         haze = smoothstep(2.5, 14.0, length(world - centre) / radius);
         gloss = 0.05;
     } else if (kind == 6) {
-        albedo = mix(vec3(0.17, 0.25, 0.10), vec3(0.29, 0.23, 0.17), smoothstep(0.95, 0.75, n.y)) * (1.0 - 0.18 * grid(vec2(world.y), 0.1 * radius, 0.0));
+        if (ownColour == 0.0) albedo = mix(vec3(0.17, 0.25, 0.10), vec3(0.29, 0.23, 0.17), smoothstep(0.95, 0.75, n.y));
+        albedo *= (1.0 - 0.18 * grid(vec2(world.y), 0.1 * radius, 0.0));
     } else if (kind == 1) {
         float cap = abs(local.y), edge = fwidth(cap) + 1.0e-4;
         albedo *= mix(1.0, 1.22, smoothstep(0.72 - edge, 0.72 + edge, cap));
@@ -187,7 +188,7 @@ void main() {
     vec3 lit = albedo * (ambient + vec3(1.10, 1.00, 0.84) * bright);
     lit += gloss * (pow(max(dot(n, normalize(light + toEye)), 0.0), 48.0) * bright + 0.16 * pow(1.0 - max(dot(n, toEye), 0.0), 4.0));
     picture = display(mix(lit, sky(-toEye), haze));
-    picture.a = colour.a;
+    if (colour.a < 1.0) picture.a = mix(sqrt(colour.a), colour.a, abs(dot(n, toEye))) * (1.0 - haze); // denser at the outline
 }`;
 const SHADOW_FRAGMENT = COMMON + "void main() {}";
 const SKY_VERTEX = COMMON + `
@@ -248,22 +249,26 @@ function colourOf(body, type) {
     let c = type === KINDS.mesh ? [0.48, 0.44, 0.40] : [0.42, 0.43, 0.45], alpha = 255;
     const noise = mix32(body.slot + 1), tint = 0.80 + 0.4 * (noise & 255) / 255;
     if (body.inverseMass > 0) c = PALETTE[(body.shape & 1) * 4 + ((noise >>> 8) & 3)].map((x) => x * tint);
-    if (body.colour !== 0) {
+    if (body.colour >>> 24 !== 0) {
         c = [0, 8, 16].map((shift) => ((body.colour >>> shift & 255) / 255) ** 2.2);
         alpha = body.colour >>> 24;
     }
     return [...c.map((x) => Math.round(255 * Math.sqrt(Math.min(x, 1)))), alpha];
 }
 
-// A shape's geometry, and the bodies that have it.
+const isClear = (body) => body.colour >>> 24 !== 0 && body.colour >>> 24 < 255;
+
+// A shape's geometry, and the bodies that have it: the clear ones, or the others.
 class Batch {
-    constructor(gl, replay, number, rings) {
+    constructor(gl, replay, number, rings, clear) {
         const shape = replay.shapes[number], geometry = geometryOf(shape, rings);
         this.gl = gl;
         this.type = shape.type;
         this.kind = shape.type === KINDS.particle ? KINDS.sphere : shape.type;
         this.extent = shape.type === KINDS.box ? shape.size : [1, 1, 1];
-        this.bodies = replay.bodies.flatMap((body, i) => body.shape === number ? [i] : []);
+        this.bodies = replay.bodies.flatMap((body, i) => body.shape === number && isClear(body) === clear ? [i] : []);
+        this.clear = clear;
+        this.ownColour = this.bodies.length > 0 && replay.bodies[this.bodies[0]].colour >>> 24 !== 0 ? 1 : 0;
         this.colours = new Uint8Array(this.bodies.flatMap((i) => colourOf(replay.bodies[i], shape.type)));
         this.places = new Float32Array(8 * this.bodies.length);
         this.tints = new Uint8Array(4 * this.bodies.length);
@@ -276,11 +281,16 @@ class Batch {
         gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, new Uint32Array(geometry.indices), gl.STATIC_DRAW);
         this.placeBuffer = gl.createBuffer();
         this.tintBuffer = gl.createBuffer();
+        this.begin(0);
+    }
+    // The instances that are drawn next begin with this one.
+    begin(first) {
+        const gl = this.gl;
         gl.bindBuffer(gl.ARRAY_BUFFER, this.placeBuffer);
-        this.instanced(2, gl.FLOAT, false, 32, 0);
-        this.instanced(3, gl.FLOAT, false, 32, 16);
+        this.instanced(2, gl.FLOAT, false, 32, 32 * first);
+        this.instanced(3, gl.FLOAT, false, 32, 32 * first + 16);
         gl.bindBuffer(gl.ARRAY_BUFFER, this.tintBuffer);
-        this.instanced(4, gl.UNSIGNED_BYTE, true, 4, 0);
+        this.instanced(4, gl.UNSIGNED_BYTE, true, 4, 4 * first);
     }
     fixed(place, values) {
         const gl = this.gl;
@@ -295,24 +305,39 @@ class Batch {
         gl.vertexAttribPointer(place, 4, type, normalized, stride, offset);
         gl.vertexAttribDivisor(place, 1);
     }
-    fill(poses) {
-        const gl = this.gl;
-        this.count = 0;
-        this.bodies.forEach((i, at) => {
-            if (poses[8 * i + 3] === 0) return;
-            this.places.set(poses.subarray(8 * i, 8 * i + 8), 8 * this.count);
-            this.tints.set(this.colours.subarray(4 * at, 4 * at + 4), 4 * this.count++);
+    // Clear bodies from far to near; `depths` has how far each instance is.
+    fill(poses, eye, forward) {
+        const gl = this.gl, far = (i) => dot(add([poses[8 * i], poses[8 * i + 1], poses[8 * i + 2]], eye, -1), forward);
+        let there = this.bodies.map((i, at) => ({i, at, depth: this.clear ? far(i) : 0})).filter(({i}) => poses[8 * i + 3] !== 0);
+        if (this.clear) there = there.sort((a, b) => b.depth - a.depth);
+        there.forEach(({i, at}, place) => {
+            this.places.set(poses.subarray(8 * i, 8 * i + 8), 8 * place);
+            this.tints.set(this.colours.subarray(4 * at, 4 * at + 4), 4 * place);
         });
+        this.count = there.length;
+        this.depths = there.map(({depth}) => depth);
         gl.bindBuffer(gl.ARRAY_BUFFER, this.placeBuffer);
         gl.bufferData(gl.ARRAY_BUFFER, this.places.subarray(0, 8 * this.count), gl.DYNAMIC_DRAW);
         gl.bindBuffer(gl.ARRAY_BUFFER, this.tintBuffer);
         gl.bufferData(gl.ARRAY_BUFFER, this.tints.subarray(0, 4 * this.count), gl.DYNAMIC_DRAW);
     }
-    draw() {
-        if (this.count === 0) return;
+    draw(first = 0, count = this.count) {
+        if (count === 0) return;
         this.gl.bindVertexArray(this.array);
-        this.gl.drawElementsInstanced(this.gl.TRIANGLES, this.indexCount, this.gl.UNSIGNED_INT, 0, this.count);
+        if (this.clear) this.begin(first);
+        this.gl.drawElementsInstanced(this.gl.TRIANGLES, this.indexCount, this.gl.UNSIGNED_INT, 0, count);
     }
+}
+
+// Instances of all batches from far to near, as runs of one batch each.
+function farToNear(batches) {
+    const all = batches.flatMap((batch) => batch.depths.map((depth, place) => ({batch, depth, place}))), runs = [];
+    for (const {batch, place} of all.sort((a, b) => b.depth - a.depth)) {
+        const last = runs[runs.length - 1];
+        if (last !== undefined && last.batch === batch && last.first + last.count === place) last.count += 1;
+        else runs.push({batch, first: place, count: 1});
+    }
+    return runs;
 }
 
 // --- picture --------------------------------------------------------------------------------------------------------
@@ -327,7 +352,7 @@ class Picture {
         this.programs = {body: new Program(gl, BODY_VERTEX, BODY_FRAGMENT), shadow: new Program(gl, BODY_VERTEX, SHADOW_FRAGMENT),
                          sky: new Program(gl, SKY_VERTEX, SKY_FRAGMENT)};
         const rings = replay.bodies.length > 200000 ? 3 : replay.bodies.length > 20000 ? 5 : 10;
-        this.batches = replay.shapes.map((_, i) => new Batch(gl, replay, i, rings)).filter((batch) => batch.bodies.length > 0);
+        this.batches = [false, true].flatMap((clear) => replay.shapes.map((_, i) => new Batch(gl, replay, i, rings, clear))).filter((batch) => batch.bodies.length > 0);
         this.batches.sort((a, b) => (a.type === KINDS.plane) - (b.type === KINDS.plane));
         this.hasGround = this.batches.some((batch) => batch.type >= KINDS.plane && batch.type <= KINDS.mesh);
         this.empty = gl.createVertexArray();
@@ -403,8 +428,9 @@ class Picture {
         if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
         this.replay.poses(this.poses);
         this.measure();
-        this.batches.forEach((batch) => batch.fill(this.poses));
-        const {forward, right, up, eye} = this.axes(), aspect = width / height, near = 0.02 * this.distance, far = near * 20000;
+        const {forward, right, up, eye} = this.axes();
+        this.batches.forEach((batch) => batch.fill(this.poses, eye, forward));
+        const aspect = width / height, near = 0.02 * this.distance, far = near * 20000;
         const lens = [1 / (TAN_HALF_FIELD * aspect), 0, 0, 0, 0, 1 / TAN_HALF_FIELD, 0, 0,
                       0, 0, -(far + near) / (far - near), -1, 0, 0, -2 * far * near / (far - near), 0];
         const toClip = product(lens, lookFrom(eye, right, up, forward.map((x) => -x))), toLight = this.lightMatrix();
@@ -414,7 +440,7 @@ class Picture {
         gl.viewport(0, 0, SHADOW_SIDE, SHADOW_SIDE);
         gl.clear(gl.DEPTH_BUFFER_BIT);
         for (const batch of this.batches) {
-            if (batch.type === KINDS.plane) continue;
+            if (batch.type === KINDS.plane || batch.clear) continue;
             programs.shadow.use({...shared, toClip: toLight, kind: batch.kind, extent: batch.extent});
             batch.draw();
         }
@@ -426,12 +452,26 @@ class Picture {
         programs.sky.use({...shared, kind: -1, reach: this.hasGround ? 1 : 0, forward, right: right.map((x) => x * TAN_HALF_FIELD * aspect), up: up.map((x) => x * TAN_HALF_FIELD)});
         gl.drawArrays(gl.TRIANGLES, 0, 3);
         gl.enable(gl.DEPTH_TEST);
-        for (const batch of this.batches) {
-            programs.body.use({...shared, toClip, toLight, kind: batch.kind, extent: batch.extent, shadows: 0});
-            if (batch.type === KINDS.plane) gl.enable(gl.CULL_FACE); // one looks into a room through its walls
-            batch.draw();
+        const draw = ({batch, first, count}, culled) => {
+            programs.body.use({...shared, toClip, toLight, kind: batch.kind, extent: batch.extent, ownColour: batch.ownColour, shadows: 0});
+            if (culled !== null) gl.enable(gl.CULL_FACE);
+            gl.cullFace(culled === null ? gl.BACK : culled);
+            batch.draw(first, count);
             gl.disable(gl.CULL_FACE);
-        }
+        };
+        for (const batch of this.batches) // one looks into a room through its walls
+            if (!batch.clear) draw({batch}, batch.type === KINDS.plane ? gl.BACK : null);
+        // What is clear, over it: the far sides of meshes, bodies, the near sides of meshes.
+        const clear = this.batches.filter((batch) => batch.clear), isMesh = (batch) => batch.type === KINDS.mesh;
+        const meshes = farToNear(clear.filter(isMesh)), bodies = farToNear(clear.filter((batch) => !isMesh(batch)));
+        gl.enable(gl.BLEND);
+        gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
+        gl.depthMask(false);
+        meshes.forEach((run) => draw(run, gl.FRONT));
+        bodies.forEach((run) => draw(run, gl.BACK));
+        meshes.forEach((run) => draw(run, gl.BACK));
+        gl.depthMask(true);
+        gl.disable(gl.BLEND);
     }
 }
 
