@@ -223,8 +223,8 @@ static void test_sizes(void **state) {
 
 // --- rays of any length ----------------------------------------------------------------------------------------------
 
-// Directions from 1e-45 (1e-36 where small numbers count as 0) to 3e38: t lies within the ray's limits, and the closest
-// hit is the first of all.
+// Directions from 1e-45 to 3e38: t lies within the ray's limits, and the closest hit is the first of all. Where numbers
+// below 1.2e-38 count as 0, directions go from 1e-34 to 1e34: t is such a number too.
 static void check_lengths(psv_tree *tree, uint32_t *hit_count) {
     static psv_ray_hit closest[QUERIES], first[QUERIES];
     static uint32_t any[QUERIES];
@@ -232,7 +232,7 @@ static void check_lengths(psv_tree *tree, uint32_t *hit_count) {
     const float t_mins[] = {0, none ? 1e-37f : 1e-44f, 1e-20f, 0.1f, 1, 1e20f, 3e37f};
     for (uint32_t q = 0; q < QUERIES; ++q) {
         const float length =
-            (float)pow(10, (none ? -36 : -45) + (none ? 75 : 84) * (double)box_random(base_seed, draws++, 0));
+            (float)pow(10, (none ? -34 : -45) + (none ? 68 : 84) * (double)box_random(base_seed, draws++, 0));
         for (int k = 0; k < 3; ++k) {
             rays[q].origin[k] = draw_below(3) == 0 ? 0 : 4 * draw();
             rays[q].direction[k] = draw_below(3) == 0 ? 0 : length * draw();
