@@ -28,6 +28,12 @@ typedef struct psvi_backend_ops {
     bool (*capturing)(psv_context *context); // the stream is being captured into a graph
     // Borrows another stream, ordered behind the one before; NULL where there are no streams.
     psv_status (*use_stream)(psv_context *context, void *stream);
+    // Another stream of the context's device, for work beside the context's own. NULL where there are no streams.
+    psv_status (*create_stream)(psv_context *context, void **stream);
+    void (*destroy_stream)(psv_context *context, void *stream);
+    // What the context's stream gets next comes behind the event; and the calling thread waits for the event.
+    psv_status (*wait_event)(psv_context *context, void *event);
+    psv_status (*finish_event)(psv_context *context, void *event);
     // Time marks for the profile; NULL on the CPU, where the wall clock serves.
     psv_status (*create_event)(psv_context *context, void **event);
     void (*destroy_event)(psv_context *context, void *event);

@@ -190,6 +190,28 @@ static psv_status cuda_use_stream(psv_context *context, void *stream) {
     return PSV_OK;
 }
 
+static psv_status cuda_create_stream(psv_context *context, void **stream) {
+    cudaStream_t made = NULL;
+    (void)cudaSetDevice(context->device);
+    psv_status status =
+        psvi_cuda_status(context, cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "cudaStreamCreate");
+    *stream = made;
+    return status;
+}
+
+static void cuda_destroy_stream(psv_context *context, void *stream) {
+    (void)context;
+    (void)cudaStreamDestroy(stream);
+}
+
+static psv_status cuda_wait_event(psv_context *context, void *event) {
+    return psvi_cuda_status(context, cudaStreamWaitEvent(context->stream, event, 0), "cudaStreamWaitEvent");
+}
+
+static psv_status cuda_finish_event(psv_context *context, void *event) {
+    return psvi_cuda_status(context, cudaEventSynchronize(event), "cudaEventSynchronize");
+}
+
 static psv_status cuda_create_event(psv_context *context, void **event) {
     cudaEvent_t made = NULL;
     psv_status status = psvi_cuda_status(context, cudaEventCreate(&made), "cudaEventCreate");
@@ -251,6 +273,10 @@ const psvi_backend_ops psvi_cuda_ops = {
     .owns_address = cuda_owns_address,
     .capturing = cuda_capturing,
     .use_stream = cuda_use_stream,
+    .create_stream = cuda_create_stream,
+    .destroy_stream = cuda_destroy_stream,
+    .wait_event = cuda_wait_event,
+    .finish_event = cuda_finish_event,
     .create_event = cuda_create_event,
     .destroy_event = cuda_destroy_event,
     .record_event = cuda_record_event,

@@ -4,6 +4,7 @@
 #include "../src/segment_method.h"
 #include "../src/word_keys.h"
 #include "check_order.h"
+#include "check_pairs.h"
 #include "cuda_methods.h"
 #include "gather_records.h"
 #include "identity.h"
@@ -23,6 +24,7 @@ const psvi_sort_module psvi_cuda_sorts = {
     .write_identity = psvi_cuda_write_identity,
     .gather_records = psvi_cuda_gather_records,
     .check_order = psvi_cuda_check_order,
+    .check_pairs = psvi_cuda_check_pairs,
     .segments = &psvi_segments_cuda,
     .words = &psvi_cuda_words,
 #if PSV_HAVE_NCCL

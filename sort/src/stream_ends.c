@@ -16,23 +16,14 @@ uint64_t psvi_piece_pairs(const psvi_stream *s, uint64_t count) {
     return count < 8 * pairs ? count / 8 + 1 : pairs; // an eighth of the memory at most
 }
 
-static psv_buffer part_of(psv_buffer buffer, uint64_t offset, uint64_t bytes) {
-    buffer.offset += offset;
-    buffer.bytes = bytes;
-    return buffer;
-}
-
 // --- checks ---------------------------------------------------------------------------------------------------------
 
-// A number of a pair whose sum over all pairs does not depend on their order.
-static inline uint64_t mix_pair(const uint8_t *key_at, const uint8_t *value_at, uint32_t key_bytes,
-                                uint32_t value_bytes) {
+static inline uint64_t mix_at(const uint8_t *key_at, const uint8_t *value_at, uint32_t key_bytes,
+                              uint32_t value_bytes) {
     uint64_t key = 0, value = 0;
     memcpy(&key, key_at, key_bytes);
     if (value_bytes > 0) memcpy(&value, value_at, value_bytes);
-    uint64_t mixed = (key + UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xbf58476d1ce4e5b9);
-    mixed = (mixed ^ (mixed >> 29) ^ value) * UINT64_C(0x94d049bb133111eb);
-    return mixed ^ (mixed >> 32);
+    return psvi_mix_pair(key, value);
 }
 
 // Loops over pairs are made for each size, so that copies of known sizes are single moves.
@@ -51,7 +42,7 @@ static uint64_t sum_pairs(const psvi_stream *s, const uint8_t *keys, const uint8
     if (s->value_bytes == 0) values = keys; // not read
 #define SUM(k, v)                                                                                                      \
     for (uint64_t i = 0; i < count; ++i)                                                                               \
-    sum += mix_pair(keys + i * (k), values + i * (v), k, v)
+    sum += mix_at(keys + i * (k), values + i * (v), k, v)
     FOR_SIZES(s, SUM)
 #undef SUM
     return sum;
@@ -150,16 +141,6 @@ static uint32_t width(const psvi_stream *s, int which) { return which == 0 ? s->
 
 static int columns(const psvi_stream *s) { return s->value_bytes > 0 ? 2 : 1; }
 
-static psv_status to_device(psvi_stream *s, int which, uint64_t at, const uint8_t *from, uint64_t count) {
-    const uint64_t bytes = count * width(s, which);
-    return psv_upload(s->context, part_of(s->device[which], at * width(s, which), bytes), from, bytes);
-}
-
-static psv_status from_device(psvi_stream *s, int which, uint64_t at, uint8_t *to, uint64_t count) {
-    const uint64_t bytes = count * width(s, which);
-    return psv_download(s->context, to, part_of(s->device[which], at * width(s, which), bytes), bytes);
-}
-
 // The key and the value of each record, apart.
 static void split_records(psvi_stream *s, uint64_t count) {
 #define SPLIT(k, v)                                                                                                    \
@@ -199,7 +180,7 @@ static psv_status load_records(psvi_stream *s, uint64_t *count, bool *ended) {
         if (s->def.check) s->sum_in += sum_pairs(s, s->piece[0], s->piece[1], got);
         psv_status status = PSV_OK;
         for (int c = 0; c < columns(s) && status == PSV_OK; ++c)
-            status = to_device(s, c, *count, s->piece[c], got);
+            status = psvi_batch_up(s, c, *count, s->piece[c], got);
         if (status != PSV_OK) return status;
         *count += got;
     }
@@ -213,20 +194,20 @@ psv_status psvi_load_run(psvi_stream *s, uint64_t *count, bool *ended) {
     *ended = *count == left;
     const uint8_t *keys = s->source[0] + s->count * s->key_bytes, *values = s->source[1];
     if (s->value_bytes > 0) values += s->count * s->value_bytes;
-    if (s->def.check) s->sum_in += sum_pairs(s, keys, values, *count);
-    const psv_status status = to_device(s, 0, 0, keys, *count);
-    return status == PSV_OK && s->value_bytes > 0 ? to_device(s, 1, 0, values, *count) : status;
+    if (s->def.check && s->lanes.check == NULL) s->sum_in += sum_pairs(s, keys, values, *count);
+    const psv_status status = psvi_batch_up(s, 0, 0, keys, *count);
+    return status == PSV_OK && s->value_bytes > 0 ? psvi_batch_up(s, 1, 0, values, *count) : status;
 }
 
 // --- runs that are put aside ----------------------------------------------------------------------------------------
 
 static psv_status save_column(psvi_stream *s, int which, uint64_t begin, uint64_t count) {
     const uint64_t piece = psvi_piece_pairs(s, s->room);
-    if (s->in_memory) return from_device(s, which, 0, s->source[which] + begin * width(s, which), count);
+    if (s->in_memory) return psvi_batch_down(s, which, 0, s->source[which] + begin * width(s, which), count);
     psv_status status = seek_aside(s, which, begin * width(s, which));
     for (uint64_t at = 0; at < count && status == PSV_OK; at += piece) {
         const uint64_t part = count - at < piece ? count - at : piece;
-        status = from_device(s, which, at, s->piece[which], part);
+        status = psvi_batch_down(s, which, at, s->piece[which], part);
         errno = 0;
         if (s->restart.list != NULL)
             s->restart.chain[which] =
@@ -267,7 +248,7 @@ psv_status psvi_fill_window(psvi_stream *s, psvi_run *run, uint64_t room) {
 psv_status psvi_upload_part(psvi_stream *s, const psvi_run *run, uint64_t count, uint64_t at) {
     psv_status status = PSV_OK;
     for (int c = 0; c < columns(s) && status == PSV_OK; ++c)
-        status = to_device(s, c, at, run->window[c], count);
+        status = psvi_batch_up(s, c, at, run->window[c], count);
     return status;
 }
 
@@ -290,7 +271,7 @@ static psv_status emit_records(psvi_stream *s, uint64_t count) {
     for (uint64_t at = 0; at < count && status == PSV_OK; at += piece) {
         const uint64_t part = count - at < piece ? count - at : piece;
         for (int c = 0; c < columns(s) && status == PSV_OK; ++c)
-            status = from_device(s, c, at, s->piece[c], part);
+            status = psvi_batch_down(s, c, at, s->piece[c], part);
         if (status != PSV_OK) return status;
         check_output(s, s->piece[0], s->piece[1], part);
         join_records(s, part);
@@ -301,6 +282,19 @@ static psv_status emit_records(psvi_stream *s, uint64_t count) {
     return status;
 }
 
+// Notes where a part of the output ends.
+static psv_status note_part(psvi_stream *s) {
+    if (s->rounds >= s->part_room) {
+        const uint64_t room = 2 * s->part_room + 64;
+        uint64_t *parts = realloc(s->parts, room * sizeof *parts);
+        if (parts == NULL) return psvi_fail(s->context, PSV_ERROR_MEMORY, "no memory for a list of parts");
+        s->parts = parts;
+        s->part_room = room;
+    }
+    s->parts[s->rounds] = s->emitted;
+    return PSV_OK;
+}
+
 psv_status psvi_emit(psvi_stream *s, uint64_t count) {
     psv_status status = PSV_OK;
     if (!s->in_memory) {
@@ -309,10 +303,18 @@ psv_status psvi_emit(psvi_stream *s, uint64_t count) {
         uint8_t *to[2] = {NULL, NULL};
         for (int c = 0; c < columns(s) && status == PSV_OK; ++c) {
             to[c] = s->sorted[c] + s->emitted * width(s, c);
-            status = from_device(s, c, 0, to[c], count);
+            status = psvi_batch_down(s, c, 0, to[c], count);
         }
-        if (status == PSV_OK) check_output(s, to[0], to[1], count);
+        if (status == PSV_OK && s->lanes.check == NULL) check_output(s, to[0], to[1], count);
     }
     s->emitted += count;
-    return status;
+    return status == PSV_OK && s->lanes.check != NULL ? note_part(s) : status;
+}
+
+void psvi_check_ends(psvi_stream *s) {
+    for (uint64_t p = 0; p < s->rounds && s->lanes.check != NULL; ++p) {
+        const uint64_t at = s->parts[p];
+        if (at > 0 && at < s->emitted)
+            s->descents += psvi_key_at(s, s->sorted[0], at) < psvi_key_at(s, s->sorted[0], at - 1);
+    }
 }

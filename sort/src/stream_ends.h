@@ -8,6 +8,7 @@
 #include "../../core/portable/replaced_file.h"
 #include "key_order.h"
 #include "pairsieve/stream_sort.h"
+#include "stream_lanes.h"
 
 // A sorted run that was put aside, and its window: the first `held` pairs that are not written yet.
 typedef struct psvi_run {
@@ -26,7 +27,7 @@ typedef struct psvi_restart {
     bool opened;                 // the files belong to this call
 } psvi_restart;
 
-typedef struct psvi_stream {
+struct psvi_stream {
     psv_context *context;
     psv_stream_def def;
     uint32_t key_bytes, value_bytes;
@@ -35,8 +36,7 @@ typedef struct psvi_stream {
     uint64_t known_count; // 0: not known
     uint64_t room;        // pairs that fit at once
 
-    psv_sorter *sorter;
-    psv_buffer device[2];
+    psvi_stream_lanes lanes;
     uint8_t *piece[2], *records; // a piece of the pairs on their way, and as records of a file
     uint8_t *window_memory[2];
     psvi_run *runs;
@@ -47,10 +47,11 @@ typedef struct psvi_stream {
     psvi_replaced_file output;
     psvi_restart restart;
     uint8_t *source[2], *sorted[2]; // in memory
+    uint64_t *parts, part_room;     // where the rounds' parts of the output end, if the device checks each by itself
 
     uint64_t count, emitted, done, rounds;
     uint64_t sum_in, sum_out, descents, last_key;
-} psvi_stream;
+};
 
 // The key at a place as the number that orders it.
 static inline uint64_t psvi_key_at(const psvi_stream *s, const uint8_t *keys, uint64_t place) {
@@ -78,8 +79,9 @@ psv_status psvi_add_run(psvi_stream *s, uint64_t count);
 psv_status psvi_load_run(psvi_stream *s, uint64_t *count, bool *ended);
 // `count` pairs of the device, put aside at place `begin`.
 psv_status psvi_save_run(psvi_stream *s, uint64_t begin, uint64_t count);
-// `count` pairs of the device to the output, checked.
+// `count` pairs of the device to the output, checked. psvi_check_ends: from part to part too, when all have come down.
 psv_status psvi_emit(psvi_stream *s, uint64_t count);
+void psvi_check_ends(psvi_stream *s);
 
 // Reads the window of a run until it holds `room` pairs or the run ends.
 psv_status psvi_fill_window(psvi_stream *s, psvi_run *run, uint64_t room);

@@ -10,6 +10,10 @@
 #define STREAM_COOKIE 0x70737374u // "psst"
 #define LEAST_MEMORY (1u << 20)
 #define LEAST_WINDOW 1024 // pairs of a run's window; smaller reads would be all seeks
+// With batches beside each other: so many runs, so that the first batch's way up and the last one's way down, which
+// nothing lies beside, are a small part; but no batch of fewer pairs, which would wait for launches.
+#define RUNS_BESIDE 32
+#define LEAST_BATCH (UINT64_C(4) << 20)
 
 psv_stream_def psv_default_stream_def(void) {
     return (psv_stream_def){.cookie = STREAM_COOKIE,
@@ -37,7 +41,7 @@ static psv_sorter_def sorter_def_of(const psv_stream_def *def, uint64_t count) {
 static uint64_t bytes_for(const psvi_stream *s, uint64_t count) {
     const psv_sorter_def def = sorter_def_of(&s->def, count);
     const uint64_t scratch = psv_sorter_scratch_bytes(psv_context_backend(s->context), &def);
-    const uint64_t pair = s->key_bytes + s->value_bytes, copies = s->in_memory ? 1 : 2;
+    const uint64_t pair = s->key_bytes + s->value_bytes, copies = s->in_memory ? s->lanes.slot_count : 2;
     return scratch == 0 ? 0 : scratch + copies * pair * count + 2 * psvi_piece_pairs(s, count) * pair;
 }
 
@@ -55,40 +59,48 @@ static uint64_t fitting_count(const psvi_stream *s) {
     return low;
 }
 
+// Sets the pairs of a batch and how many are on their way. A sort that fits at once is one batch.
+static void choose_batches(psvi_stream *s) {
+    s->lanes.slot_count = 1;
+    s->room = fitting_count(s);
+    if (!s->in_memory || s->room >= s->known_count) return;
+    s->lanes.slot_count = psvi_stream_slots(s->context);
+    if (s->lanes.slot_count == 1) return;
+    const uint64_t part = s->known_count / RUNS_BESIDE + 1, batch = part > LEAST_BATCH ? part : LEAST_BATCH;
+    s->room = fitting_count(s);
+    if (s->room > batch) s->room = batch;
+}
+
 static psv_status take_room(psvi_stream *s) {
     psv_context *context = s->context;
-    s->room = fitting_count(s);
+    choose_batches(s);
     if (s->room == 0)
         return psvi_fail(context, PSV_ERROR_CAPACITY, "def.memory_bytes is %llu; not one pair fits",
                          (unsigned long long)s->def.memory_bytes);
     const psv_sorter_def def = sorter_def_of(&s->def, s->room);
-    psv_status status = psv_create_sorter(context, &def, &s->sorter);
-    if (status == PSV_OK) status = psv_alloc_buffer(context, s->room * s->key_bytes, &s->device[0]);
-    if (status == PSV_OK && s->value_bytes > 0)
-        status = psv_alloc_buffer(context, s->room * s->value_bytes, &s->device[1]);
+    const psv_status status = psvi_open_lanes(s, &def);
+    if (status != PSV_OK || s->in_memory) return status;
     const uint64_t piece = psvi_piece_pairs(s, s->room);
     s->piece[0] = malloc(piece * s->key_bytes);
     s->piece[1] = malloc(piece * s->value_bytes + 1);
     s->records = malloc(piece * (s->key_bytes + s->value_bytes));
-    const uint64_t window_room = s->in_memory ? 0 : s->room;
-    s->window_memory[0] = malloc(window_room * s->key_bytes + 1);
-    s->window_memory[1] = malloc(window_room * s->value_bytes + 1);
-    if (status == PSV_OK && (s->piece[0] == NULL || s->piece[1] == NULL || s->records == NULL ||
-                             s->window_memory[0] == NULL || s->window_memory[1] == NULL))
-        status = psvi_fail(context, PSV_ERROR_MEMORY, "no host memory for %llu pairs", (unsigned long long)s->room);
-    return status;
+    s->window_memory[0] = malloc(s->room * s->key_bytes);
+    s->window_memory[1] = malloc(s->room * s->value_bytes + 1);
+    return s->piece[0] != NULL && s->piece[1] != NULL && s->records != NULL && s->window_memory[0] != NULL &&
+                   s->window_memory[1] != NULL
+               ? PSV_OK
+               : psvi_fail(context, PSV_ERROR_MEMORY, "no host memory for %llu pairs", (unsigned long long)s->room);
 }
 
 static void free_room(psvi_stream *s) {
-    psv_destroy_sorter(s->sorter);
-    psv_free_buffer(s->context, &s->device[0]);
-    psv_free_buffer(s->context, &s->device[1]);
+    psvi_close_lanes(s);
     free(s->piece[0]);
     free(s->piece[1]);
     free(s->records);
     free(s->window_memory[0]);
     free(s->window_memory[1]);
     free(s->runs);
+    free(s->parts);
 }
 
 // --- runs -----------------------------------------------------------------------------------------------------------
@@ -99,11 +111,6 @@ static void report(psvi_stream *s, uint64_t pairs, bool merging) {
     const uint64_t total = s->known_count == 0 ? 0 : s->runs_put == 0 && merging ? s->known_count : 2 * s->known_count;
     const psv_stream_progress progress = {s->done, total, merging};
     s->def.progress(s->def.user, &progress);
-}
-
-static psv_status sort_device(psvi_stream *s, uint64_t count) {
-    return s->value_bytes > 0 ? psv_sort_pairs(s->sorter, s->device[0], s->device[1], count)
-                              : psv_sort_keys(s->sorter, s->device[0], count);
 }
 
 psv_status psvi_add_run(psvi_stream *s, uint64_t count) {
@@ -123,16 +130,19 @@ psv_status psvi_add_run(psvi_stream *s, uint64_t count) {
 static psv_status make_runs(psvi_stream *s) {
     for (bool ended = false; !ended;) {
         uint64_t count = 0;
-        psv_status status = psvi_load_run(s, &count, &ended);
-        if (status == PSV_OK) status = sort_device(s, count);
+        psv_status status = psvi_begin_batch(s);
+        if (status == PSV_OK) status = psvi_load_run(s, &count, &ended);
+        const bool only = ended && s->runs_put == 0;
+        if (status == PSV_OK) status = psvi_sort_batch(s, count, true, only);
         s->count += count;
-        if (status == PSV_OK && ended && s->runs_put == 0) {
+        if (status == PSV_OK && only) {
             status = psvi_emit(s, count);
             if (status == PSV_OK) report(s, count, true);
             return status;
         }
         if (status == PSV_OK && count > 0) status = psvi_add_run(s, count);
         if (status == PSV_OK && count > 0) status = psvi_save_run(s, s->count - count, count);
+        if (status == PSV_OK) psvi_end_batch(s);
         if (status == PSV_OK && count > 0 && s->restart.list != NULL) status = psvi_note_run(s);
         if (status != PSV_OK) return status;
         report(s, count, false);
@@ -174,7 +184,7 @@ static uint64_t find_bound(const psvi_stream *s, uint64_t *bound) {
 static psv_status merge_round(psvi_stream *s) {
     uint64_t bound = 0, total = 0;
     const uint64_t bounding = find_bound(s, &bound);
-    psv_status status = PSV_OK;
+    psv_status status = psvi_begin_batch(s);
     for (uint64_t r = 0; r < s->runs_put && status == PSV_OK; ++r) {
         psvi_run *run = &s->runs[r];
         const uint64_t taken = bounding == s->runs_put ? run->held : count_below(s, run, bound, r <= bounding);
@@ -182,16 +192,17 @@ static psv_status merge_round(psvi_stream *s) {
         total += taken;
         psvi_drop_part(s, run, taken);
     }
-    if (status == PSV_OK) status = sort_device(s, total);
+    if (status == PSV_OK) status = psvi_sort_batch(s, total, false, true);
     if (status == PSV_OK) status = psvi_emit(s, total);
+    if (status == PSV_OK) psvi_end_batch(s);
     if (status == PSV_OK) report(s, total, true);
     ++s->rounds;
     return status;
 }
 
 static psv_status merge_runs(psvi_stream *s) {
-    const uint64_t window = s->room / s->runs_put;
-    if (window < LEAST_WINDOW && s->runs_put > 1)
+    const uint64_t window = s->room / s->runs_put, least = s->in_memory ? 1 : LEAST_WINDOW;
+    if (window < least && s->runs_put > 1)
         return psvi_fail(s->context, PSV_ERROR_CAPACITY,
                          "def.memory_bytes is %llu, too little for %llu runs of %llu pairs; twice as much merges four "
                          "times as many pairs",
@@ -241,7 +252,11 @@ static psv_status begin(psvi_stream *s, psv_context *context, const psv_stream_d
 static psv_status run_stream(psvi_stream *s) {
     psv_status status = take_room(s);
     if (status == PSV_OK) status = make_runs(s);
+    if (status == PSV_OK) status = psvi_drain_batches(s);
     if (status == PSV_OK && s->runs_put > 0) status = merge_runs(s);
+    if (status == PSV_OK) status = psvi_drain_batches(s);
+    if (status == PSV_OK) status = psvi_read_check(s);
+    if (status == PSV_OK) psvi_check_ends(s);
     if (status == PSV_OK && s->def.check && s->sum_in != s->sum_out)
         status = psvi_fail(s->context, PSV_ERROR_INTERNAL, "the sorted pairs are not those of the input");
     if (status == PSV_OK && s->descents > 0)

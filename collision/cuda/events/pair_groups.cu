@@ -256,12 +256,14 @@ __global__ void __launch_bounds__(GROUP_THREADS) psvk_group_order(const group_jo
     const psvi_group_control *const control = job.memory.control;
     const uint32_t *const starts = job.memory.starts[control->now];
     psv_pair *const list = job.memory.lists[control->now];
-    if (blockIdx.x < job.memory.bit_blocks)
+    if (blockIdx.x < job.memory.bit_blocks) {
         for (uint32_t r = blockIdx.x; r < control->long_rows; r += min(gridDim.x, job.memory.bit_blocks)) {
             const uint32_t box = job.memory.long_rows[r];
             group_order_by_bits(list, starts[box], starts[box + 1] - starts[box],
                                 job.memory.bits + (uint64_t)blockIdx.x * job.memory.bit_words, shared_bits);
         }
+        __syncthreads(); // reads of `sums` are wide and may take `row_count` along
+    }
     for (uint64_t tile = (uint64_t)blockIdx.x * GROUP_THREADS; tile < job.changes.boxes;
          tile += (uint64_t)gridDim.x * GROUP_THREADS) {
         const uint64_t box = tile + threadIdx.x;

@@ -6,6 +6,10 @@
 // written. So each pair is sorted twice and the merge runs on the device too (a form of external merge sort, Knuth, The
 // Art of Computer Programming, volume 3, 5.4).
 //
+// On CUDA a sort of host memory has three runs on their way at once: one goes to the device, one is sorted, one comes
+// back. Page-locked arrays (cudaHostAlloc, cudaHostRegister) then go as fast as the bus; of other arrays the driver
+// makes copies first. psv_stream_progress may be three parts ahead there.
+//
 // A file has records without gaps: a key of def.key_type, then a value of def.value_bytes, in the machine's byte order.
 // The output gets its name when it is complete and on the disk; until then a file of that name keeps its content.
 // Temporary files have no name while they are used (on Windows they are removed at the end), so a process that is
@@ -35,8 +39,8 @@ typedef struct psv_stream_def {
     bool descending;           // default false
     psv_nan_policy nan_policy; // default PSV_NAN_LAST
     uint64_t memory_bytes;     // most memory of host and device together, default 1 GiB; host arrays are not counted
-    bool check;   // a checksum over the input's pairs is compared with the output's, and its order is checked; default
-                  // true
+    bool check;   // a checksum over the input's pairs is compared with the output's, and its order is checked (host
+                  // memory on CUDA: on the device); default true
     bool restart; // psv_sort_file: finished runs outlive the process as «.pairsieve-OUTPUT.list», .keys and .values
                   // beside the output. A later call with the same input (device, number, size and time of change),
                   // order, sizes and check takes over those whose checksums hold; all else begins anew. They go when
