@@ -166,7 +166,7 @@ endif()
 if(PAIRSIEVE_SANITIZE)
     string(REPLACE ";" "," psv_sanitizers "${PAIRSIEVE_SANITIZE}")
     target_compile_options(pairsieve_flags INTERFACE
-        $<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${psv_sanitizers} -fno-omit-frame-pointer -g>)
+        $<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${psv_sanitizers} -fno-omit-frame-pointer -g1>)
     target_compile_definitions(pairsieve_flags INTERFACE PSV_INSTRUMENTED) # sort/cpu/clones.h
     if(psv_sanitizers MATCHES undefined)
         target_compile_options(pairsieve_flags INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=undefined>)
