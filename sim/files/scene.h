@@ -11,6 +11,7 @@
 typedef struct psvi_scene_shape {
     char name[48];
     uint32_t first, count; // shapes of the world
+    uint32_t colours;      // that each size comes in, one behind the other
     float *radius;         // bounding radius of each
     float *weight;         // sums to 1
 } psvi_scene_shape;

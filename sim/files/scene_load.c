@@ -191,7 +191,7 @@ static psv_status read_fixed(psvi_builder *b, const psvi_node *root) {
             return psvi_node_fail(&node, "\"rotation\" must be a quaternion [x, y, z, w] that is not zero");
         const psvi_scene_shape *shape = name == NULL ? NULL : psvi_find_shape(b, name);
         if (shape == NULL) return psvi_node_fail(&node, "\"shape\" must name a shape of \"shapes\"");
-        def.shape = shape->first;
+        def.shape = shape->first + (uint32_t)(i % shape->colours); // in turn
         for (uint32_t w = 0; status == PSV_OK && w < b->world.sub_world_count; ++w) {
             def.sub_world = w;
             status = psvi_add_body(b, &def);

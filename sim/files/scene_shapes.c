@@ -261,6 +261,7 @@ static psv_status add_variants(psvi_builder *b, const psvi_node *node, const psv
     if (status == PSV_OK) status = read_colours(node, &v);
     if (status != PSV_OK) return status;
     shape->count = (uint32_t)v.sizes * v.colour_count;
+    shape->colours = v.colour_count;
     shape->radius = calloc(shape->count, sizeof(float));
     shape->weight = calloc(shape->count, sizeof(float));
     if (shape->radius == NULL || shape->weight == NULL)

@@ -179,8 +179,8 @@ static void says_how_much_memory(void **unused) {
     print_message("%s\n", psv_last_error(context));
 }
 
-// Scenes without generators: their bodies are listed, whatever number is asked for.
-static const char *const fixed_scenes[] = {"card_house", "arch", "jenga", NULL};
+// Scenes whose bodies are listed or come one after another, whatever number is asked for.
+static const char *const fixed_scenes[] = {"marble_run", "card_house", "arch", "jenga", NULL};
 
 static bool is_one_of(const char *name, const char *const *names) {
     for (; *names != NULL; ++names)
@@ -373,6 +373,23 @@ static void shapes_have_colours(void **unused) {
     psv_destroy_scene(scenes[1]);
 }
 
+// Single bodies take the colours of a list in turn.
+static void fixed_bodies_take_colours_in_turn(void **unused) {
+    (void)unused;
+    psv_scene *scene = NULL;
+    const char *text =
+        "{\"shapes\": {\"ball\": {\"type\": \"sphere\", \"colour\": [\"#000001\", \"#000002\", \"#000003\"]}}, "
+        "\"fixed\": [{\"shape\": \"ball\"}, {\"shape\": \"ball\"}, {\"shape\": \"ball\"}, {\"shape\": \"ball\"}], "
+        "\"generators\": []}";
+    if (load_text(text, 1, &scene) != PSV_OK) fail_msg("%s", psv_last_error(context));
+    psv_world *world = psv_scene_world(scene);
+    const uint32_t *shapes = psv_buffer_address(psv_world_shape_indices(world));
+    assert_int_equal(psv_world_slot_count(world), 4);
+    for (uint64_t i = 0; i < 4; ++i)
+        assert_int_equal(colour_of(world, shapes, i), 0xff000000u | (uint32_t)(i % 3 + 1) << 16);
+    psv_destroy_scene(scene);
+}
+
 // In slow motion an emitter needs four steps for what it emits in a frame; gravity pulls for the seconds asked for.
 static void scenes_step_by_parts(void **unused) {
     (void)unused;
@@ -411,6 +428,7 @@ int main(void) {
         cmocka_unit_test(scenes_step_by_parts),
         cmocka_unit_test(spirals_wind),
         cmocka_unit_test(shapes_have_colours),
+        cmocka_unit_test(fixed_bodies_take_colours_in_turn),
     };
     return cmocka_run_group_tests_name("scene", tests, open_context, close_context);
 }
