@@ -1,6 +1,7 @@
 // What a user does with a scene that is shown: checks, files, settings. Driven turn by turn.
 #include "view_driver.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -142,9 +143,11 @@ static void test_panel_fits(void **state) {
         psv_body_id *id = &app->touch.picked;
         while (!psv_body_is_valid(app->world, *id) && id->generation < 4)
             id->generation += 1;
-        static const char *const tabs[] = {"tab cost", "tab scene", "tab play"};
-        for (int tab = 0; tab < 3; ++tab) {
+        static const char *const tabs[] = {"tab cost", "tab scene", "tab methods", "tab play"};
+        for (size_t tab = 0; tab < sizeof tabs / sizeof *tabs; ++tab) {
             driver_click(app, tabs[tab]);
+            if (tab == 2) driver_click(app, "time all sorts");
+            if (tab == 2) driver_click(app, "time all broad phases");
             if (tab == 1) driver_click(app, "check pairs (X)");
             driver_turns(app, 2);
             assert_false(view_hud_scrolls(app->hud));
@@ -238,6 +241,108 @@ static void test_sliders(void **state) {
     driver_close(app);
 }
 
+// Every method is timed on this frame: sorters agree about the order, broad phases find the pairs that a test of all
+// boxes finds; the world's state and its last pairs are as before.
+static void test_methods(void **state) {
+    (void)state;
+    view_app *app = open_with_panel();
+    if (app == NULL) skip();
+    SDL_SetWindowSize(app->window.window, 640, 480);
+    driver_turns(app, 4);
+    app->paused = true;
+    uint64_t before = 0, after = 0, pairs = 0, found = 0;
+    assert_int_equal(psv_world_hash(app->world, &before), PSV_OK);
+    assert_int_equal(psv_finish_pairs(psv_world_pair_finder(app->world), &found), PSV_OK);
+    driver_click(app, "time all sorts");
+    driver_click(app, "time all broad phases");
+    const psv_box_set set = psv_world_box_set(app->world);
+    const psv_aabb *boxes = psv_buffer_address(psv_world_boxes(app->world));
+    const uint8_t *flags = psv_buffer_address(set.flags);
+    for (uint64_t i = 0; i < set.count; ++i)
+        for (uint64_t k = i + 1; k < set.count; ++k) {
+            bool touch = ((flags[i] | flags[k]) & PSV_BOX_DISABLED) == 0 && (flags[i] & flags[k] & PSV_BOX_STATIC) == 0;
+            for (int axis = 0; axis < 3; ++axis)
+                touch = touch && boxes[i].min[axis] <= boxes[k].max[axis] && boxes[k].min[axis] <= boxes[i].max[axis];
+            pairs += touch;
+        }
+    const view_comparison *sorts = &app->sorts_timed, *phases = &app->broad_phases_timed;
+    assert_true(pairs > 50 && sorts->count >= 3 && phases->count >= 3);
+    assert_int_equal(sorts->elements, psv_world_slot_count(app->world));
+    for (int kind = 0; kind < 2; ++kind) {
+        const view_comparison *timed = kind == 0 ? sorts : phases;
+        uint32_t fastest = 0;
+        for (uint32_t i = 0; i < timed->count; ++i) {
+            const char *name =
+                kind == 0 ? psv_sort_method_name(PSV_BACKEND_CPU, i) : psv_broad_phase_name(PSV_BACKEND_CPU, i);
+            assert_string_equal(timed->methods[i].name, name);
+            assert_string_equal(timed->methods[i].note, "");
+            assert_true(timed->methods[i].ms >= timed->best_ms && timed->best_ms > 0);
+            assert_int_equal(timed->methods[i].result, kind == 0 ? 1 : pairs);
+            fastest += timed->methods[i].ms == timed->best_ms;
+            int x = 0, y = 0;
+            char place[48];
+            snprintf(place, sizeof place, "%s %s", kind == 0 ? "sort" : "broad phase", name);
+            assert_true(view_hud_find(app->hud, place, &x, &y));
+        }
+        assert_true(fastest >= 1);
+    }
+    assert_int_equal(psv_world_hash(app->world, &after), PSV_OK);
+    assert_true(before == after);
+    assert_int_equal(psv_finish_pairs(psv_world_pair_finder(app->world), &pairs), PSV_OK);
+    assert_int_equal(pairs, found);
+    driver_close(app);
+}
+
+static double gravity_of(view_app *app, int axis) {
+    psv_world_def def;
+    assert_int_equal(psv_get_world_def(app->world, &def), PSV_OK);
+    return (double)def.gravity[axis];
+}
+
+// Undo, and the way back in time, bring back what sliders and shots changed; sliders show what the world has.
+static void test_undo_and_sliders(void **state) {
+    (void)state;
+    view_app *app = open_with_panel();
+    if (app == NULL) skip();
+    SDL_SetWindowSize(app->window.window, 640, 480);
+    driver_turns(app, 4);
+    uint64_t first = 0, hash = 0;
+    app->paused = true;
+    assert_int_equal(psv_world_hash(app->world, &first), PSV_OK);
+    const uint64_t start = app->rewind.now;
+    driver_click(app, "gravity"); // the middle: none
+    driver_click(app, "wind");    // likewise; a change of its own
+    app->paused = false;
+    driver_turns(app, 40);
+    app->paused = true;
+    assert_true(fabs(gravity_of(app, 1)) < 1 && fabsf(app->play.gravity) < 1);
+    driver_key(app, SDLK_SPACE, KMOD_NONE);
+    const uint64_t bodies = psv_world_body_count(app->world);
+    driver_key(app, SDLK_z, KMOD_LCTRL); // the shot
+    assert_int_equal(psv_world_body_count(app->world), bodies - 1);
+    view_set_time(app, start); // before the slider was moved
+    driver_turns(app, 1);
+    assert_true(gravity_of(app, 1) < -9.7 && app->play.gravity > 9.7f && app->hud_model.play.gravity > 9.7f);
+    view_set_time(app, app->rewind.last);
+    driver_turns(app, 1);
+    assert_true(fabs(gravity_of(app, 1)) < 1 && fabsf(app->play.gravity) < 1);
+    driver_click(app, "undo"); // the wind
+    driver_click(app, "undo"); // gravity
+    assert_int_equal(app->rewind.now, start);
+    assert_int_equal(app->rewind.last, start);
+    assert_int_equal(psv_world_hash(app->world, &hash), PSV_OK);
+    assert_true(hash == first && app->play.gravity > 9.7f);
+    driver_click(app, "undo");
+    assert_non_null(strstr(app->toast.text, "nothing"));
+    view_hud_actions actions = {.set_wind = true, .play = app->play};
+    actions.play.wind = 3;
+    view_set_play(app, &actions);
+    assert_true(gravity_of(app, 0) == 3 && gravity_of(app, 1) < -9.7);
+    view_follow_play(app);
+    assert_true(fabsf(app->play.wind - 3) < 1e-4f && fabsf(app->play.gravity - 9.81f) < 1e-3f);
+    driver_close(app);
+}
+
 #if !defined(_WIN32)
 static void expect_name(const char *chosen, const char *scene, const char *wanted) {
     char path[VIEW_PATH_BYTES];
@@ -318,6 +423,8 @@ int main(void) {
         cmocka_unit_test(test_panel_fits),
         cmocka_unit_test(test_phases_and_fold),
         cmocka_unit_test(test_sliders),
+        cmocka_unit_test(test_methods),
+        cmocka_unit_test(test_undo_and_sliders),
 #if !defined(_WIN32)
         cmocka_unit_test(test_folder_of_pictures),
         cmocka_unit_test(test_key_picture),

@@ -144,9 +144,9 @@ static void press_widget(view_app *app, int x, int y) {
 }
 
 void driver_click(view_app *app, const char *name) {
-    static const char *const tabs[] = {"tab cost", "tab scene", "tab play"};
+    static const char *const tabs[] = {"tab cost", "tab scene", "tab methods", "tab play"};
     int x = 0, y = 0;
-    for (size_t i = 0; i < 3 && !view_hud_find(app->hud, name, &x, &y); ++i) {
+    for (size_t i = 0; i < sizeof tabs / sizeof *tabs && !view_hud_find(app->hud, name, &x, &y); ++i) {
         if (!view_hud_find(app->hud, tabs[i], &x, &y)) break;
         press_widget(app, x, y);
         driver_turns(app, 1); // the tab's content is laid out a frame later

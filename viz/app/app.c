@@ -210,7 +210,7 @@ static view_frame make_frame(view_app *app) {
                         .pair_scale = app->pair_scale};
 }
 
-static void row_origin_of(const view_app *app, float origin[4]) {
+void view_row_origin(const view_app *app, float origin[4]) {
     for (int i = 0; i < 3; ++i) {
         origin[i] = app->model.centre[i] - 1.5f * app->model.radius;
     }
@@ -254,7 +254,7 @@ static const char *order_method(const view_app *app) {
 
 static bool sort_for_drawing(view_app *app, view_order_mode mode, view_message *message) {
     float origin[4];
-    row_origin_of(app, origin);
+    view_row_origin(app, origin);
     return view_sort_bodies(&app->order, mode, order_method(app), &app->renderer, &app->streams, app->world, origin,
                             message);
 }

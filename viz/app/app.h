@@ -36,6 +36,15 @@ typedef struct view_load {
     view_message message;
 } view_load;
 
+// What a user changes in the world. What goes on for some turns is one change.
+typedef enum view_change {
+    VIEW_CHANGE_NONE = 0,
+    VIEW_CHANGE_SHOT,
+    VIEW_CHANGE_GRAB,
+    VIEW_CHANGE_GRAVITY,
+    VIEW_CHANGE_WIND
+} view_change;
+
 typedef struct view_mouse {
     bool left, right, middle;
     float down_x, down_y; // pixels, where the left button went down
@@ -72,6 +81,7 @@ typedef struct view_app {
     view_history history;
     view_sample sample; // of this frame
     view_check check;
+    view_comparison sorts_timed, broad_phases_timed;
     uint64_t settled, settled_frame; // view_check.settled, and the frame that it is of; 0: none
     view_picked picked;
     view_video video;
@@ -96,7 +106,10 @@ typedef struct view_app {
     float pair_scale;
     view_play play; // the user's; gravity as the world has it
     float gravity_direction[3];
-    double owed; // frames of the scene, where time goes faster than one a turn
+    float wind_direction[3];
+    view_change last_change; // of the user
+    uint64_t changed_turn;   // when it went on last
+    double owed;             // frames of the scene, where time goes faster than one a turn
     Uint64 last_tick;
     double frame_ms;
     view_message toast;
@@ -138,10 +151,14 @@ void view_set_broad_phase(view_app *app, const char *name);
 void view_next_method(view_app *app, bool sort);
 void view_next_backend(view_app *app);
 void view_run_check(view_app *app);
+void view_time_methods(view_app *app, bool sorts);                      // of sorting, or broad phases
 bool view_name_app_file(view_app *app, const char *ending, char *path); // as view_name_user_file; reports
 void view_save_screenshot(view_app *app, const char *path);
 void view_toggle_video(view_app *app, const char *path);
-void view_take_play(view_app *app); // settings of a scene that was loaded
+void view_before_change(view_app *app, view_change change); // for undo, and the way back in time
+void view_undo_change(view_app *app);
+void view_take_play(view_app *app);   // settings of a scene that was loaded
+void view_follow_play(view_app *app); // gravity and wind as the world has them, after it went back in time
 void view_set_play(view_app *app, const view_hud_actions *actions);
 void view_scale_time(view_app *app, float factor);
 void view_frame_all(view_app *app);
@@ -149,5 +166,6 @@ void view_handle_event(view_app *app, const SDL_Event *event);
 void view_hold_keys(view_app *app, float seconds); // camera flight, grabbing
 void view_draw_panel(view_app *app);
 float view_app_aspect(const view_app *app);
+void view_row_origin(const view_app *app, float origin[4]); // of view_row_key
 
 #endif

@@ -85,6 +85,8 @@ static void fill_model(view_app *app, view_hud_model *model) {
     model->traced_height = app->traced.height;
     model->history = &app->history;
     model->check = &app->check;
+    model->sorts_timed = &app->sorts_timed;
+    model->broad_phases_timed = &app->broad_phases_timed;
     view_fill_time_line(app, &model->line);
     model->check_sampled = app->check_sampled;
     if (app->world != NULL && app->load == NULL) (void)psv_read_world_check(app->world, &model->world_check);
@@ -125,6 +127,7 @@ static void do_files(view_app *app, const view_hud_actions *actions) {
 static void do_toggles(view_app *app, const view_hud_actions *actions) {
     if (actions->toggle_pause) app->paused = !app->paused;
     if (actions->step) app->paused = app->step_once = true;
+    if (actions->undo) view_undo_change(app);
     if (actions->restart) view_start_load(app, app->scene_name, PSV_BACKEND_AUTO);
     if (actions->frame_all) view_frame_all(app);
     if (actions->toggle_transparent) app->transparent = !app->transparent;
@@ -137,6 +140,8 @@ static void do_toggles(view_app *app, const view_hud_actions *actions) {
     if (actions->toggle_help) app->show_help = !app->show_help;
     if (actions->toggle_fold) app->folded = !app->folded;
     if (actions->toggle_panel) app->show_panel = !app->show_panel;
+    if (actions->time_sorts) view_time_methods(app, true);
+    if (actions->time_broad_phases) view_time_methods(app, false);
     if (actions->check) view_run_check(app);
     if (actions->toggle_sampled) view_set_sampled_check(app, !app->check_sampled);
     app->overlays ^= actions->toggle_overlays;

@@ -2,6 +2,7 @@
 #ifndef PAIRSIEVE_VIEW_HUD_H
 #define PAIRSIEVE_VIEW_HUD_H
 
+#include "compare.h"
 #include "measure.h"
 #include "pairsieve/render.h"
 
@@ -22,6 +23,7 @@ typedef struct view_names {
 // What a user changes in a scene. Unset: each shape and the world have their own.
 typedef struct view_play {
     float gravity;    // m/s^2 along the scene's direction; below 0 against it
+    float wind;       // m/s^2 across it
     float time_scale; // seconds of the scene a second, as far as the machine keeps up
     float friction, restitution;
     bool friction_set, restitution_set;
@@ -57,6 +59,7 @@ typedef struct view_hud_model {
     uint32_t traced_width, traced_height;
     const view_history *history;
     const view_check *check;
+    const view_comparison *sorts_timed, *broad_phases_timed; // of no methods: not timed yet
     bool check_sampled;
     psv_world_check world_check; // of the world's own checks
     bool has_picked;
@@ -72,14 +75,15 @@ typedef struct view_hud_model {
 // What the user asked for in this frame; -1 and false: nothing.
 typedef struct view_hud_actions {
     int scene, backend, sort, broad_phase, colour;
-    bool toggle_pause, step, restart, frame_all, toggle_transparent, toggle_shadows, toggle_traced, toggle_help,
+    bool toggle_pause, step, restart, undo, frame_all, toggle_transparent, toggle_shadows, toggle_traced, toggle_help,
         toggle_panel, toggle_explanation;
     uint32_t toggle_overlays;
     bool toggle_fold;
-    bool set_gravity, set_time_scale, set_friction, set_restitution; // to the values of `play`
+    bool set_gravity, set_wind, set_time_scale, set_friction, set_restitution; // to the values of `play`
     view_play play;
     bool set_time; // to the frame `time`
     uint64_t time;
+    bool time_sorts, time_broad_phases;
     bool check, toggle_sampled, export_csv, export_trace, screenshot, toggle_video;
 } view_hud_actions;
 

@@ -1,4 +1,4 @@
-// The panel with Dear ImGui. Its two files are the only C++ of the project.
+// The panel with Dear ImGui.
 #include "hud_parts.h"
 
 #include <backends/imgui_impl_opengl3.h>
@@ -223,6 +223,9 @@ void buttons(const view_hud_model &model, view_hud_actions &actions) {
     if (button("frame")) actions.frame_all = true;
     ImGui::SameLine();
     if (button("help")) actions.toggle_help = true;
+    ImGui::SameLine();
+    if (button("undo")) actions.undo = true;
+    explain_on_hover("the scene as it was before your last change; Ctrl+Z");
     if (button("CSV")) actions.export_csv = true;
     ImGui::SameLine();
     if (button("trace")) actions.export_trace = true;
@@ -249,6 +252,8 @@ void sliders(const view_hud_model &model, view_hud_actions &actions) {
     play = model.play;
     actions.set_gravity = slide("gravity", "metres a second squared, along the scene's own direction", &play.gravity,
                                 -20.0f, 20.0f, "%.2f m/s2");
+    actions.set_wind = slide("wind", "a sideways push on every body, in metres a second squared", &play.wind, -10.0f,
+                             10.0f, "%.2f m/s2");
     actions.set_time_scale =
         slide("time", "below 1: slow motion (keys , and .)", &play.time_scale, 0.02f, 2.0f, "x %.2f");
     actions.set_friction = slide("friction", "of all shapes; 0 is ice", &play.friction, 0.0f, 1.5f,
@@ -272,6 +277,12 @@ void tabs(const view_hud_model &model, view_hud_actions &actions) {
     if (open) {
         switches(model, actions);
         cross_check(model, actions);
+        ImGui::EndTabItem();
+    }
+    open = ImGui::BeginTabItem("methods");
+    mark("tab methods");
+    if (open) {
+        hud_methods(model, actions);
         ImGui::EndTabItem();
     }
     open = ImGui::BeginTabItem("play");
@@ -353,6 +364,7 @@ void help(float width, float height) {
                                         "right drag turn; middle drag: pan",
                                         "wheel      nearer, farther",
                                         "click      pick: its box and pairs",
+                                        "Ctrl+Z     undo what you changed last",
                                         "C          orbit or fly (WASD QE)",
                                         "1 2 3 4    boxes, pairs, cells, order",
                                         "V          next colour mode",

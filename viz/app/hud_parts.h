@@ -1,4 +1,4 @@
-// Parts of the panel that its two files share. C++, and of the panel alone.
+// Parts of the panel that its files share. C++, and of the panel alone.
 #ifndef PAIRSIEVE_VIEW_HUD_PARTS_H
 #define PAIRSIEVE_VIEW_HUD_PARTS_H
 
@@ -38,8 +38,9 @@ bool checkbox(const char *name, bool on);               // true when pressed
 void row(const char *name, uint64_t number, const char *meaning);
 void explain_on_hover(const char *text); // of the last widget
 
-void hud_costs(const view_hud_model &model);    // step, sort, plots, phases
-void hud_counters(const view_hud_model &model); // bodies, pairs, ...
-void hud_strip(const view_hud_model &model);    // the same in one line, and the phases as one bar
+void hud_costs(const view_hud_model &model);                              // step, sort, plots, phases
+void hud_counters(const view_hud_model &model);                           // bodies, pairs, ...
+void hud_methods(const view_hud_model &model, view_hud_actions &actions); // all of them, timed
+void hud_strip(const view_hud_model &model); // the same in one line, and the phases as one bar
 
 #endif

@@ -29,11 +29,10 @@ static void shoot(view_app *app) {
     ray_at(app, app->mouse.x, app->mouse.y, direction);
     float radius = fmaxf(3.0f * app->model.mean_radius, 0.03f * app->model.radius);
     float speed = fmaxf(3.0f * app->model.radius, 10.0f);
+    view_before_change(app, VIEW_CHANGE_SHOT);
     if (!view_shoot(&app->touch, app->world, &app->camera, direction, radius, speed, &message)) {
         view_report(app, &message);
     }
-    app->rewind.touched = true;
-    app->stale = true;
 }
 
 static void leave(view_app *app) {
@@ -91,6 +90,7 @@ static void press(view_app *app, const SDL_KeyboardEvent *event) {
     bool control = (event->keysym.mod & KMOD_CTRL) != 0;
     SDL_Keycode key = event->keysym.sym;
     if (control && key == SDLK_q) app->quit = true;
+    if (control && key == SDLK_z) view_undo_change(app);
     if (event->repeat != 0 && key != SDLK_o && key != SDLK_SPACE && key != SDLK_LEFT && key != SDLK_RIGHT) return;
     if (control) return;
     switch (key) {
@@ -128,6 +128,7 @@ static void button_down(view_app *app, const SDL_MouseButtonEvent *event) {
     if (app->scene == NULL) return; // a replay's bodies stay where it has them
     float direction[3];
     ray_at(app, mouse->x, mouse->y, direction);
+    app->last_change = VIEW_CHANGE_NONE;
     view_grab(&app->touch, app->world, &app->camera, direction);
 }
 
@@ -210,9 +211,8 @@ static void drag_grabbed(view_app *app) {
     view_message message = {""};
     if (app->touch.grabbed.index1 == 0 || app->world == NULL || !app->mouse.moved) return;
     ray_at(app, app->mouse.x, app->mouse.y, direction);
+    view_before_change(app, VIEW_CHANGE_GRAB);
     if (!view_drag(&app->touch, app->world, &app->camera, direction, app->paused, &message)) view_report(app, &message);
-    app->rewind.touched = true;
-    app->stale = true;
 }
 
 void view_hold_keys(view_app *app, float seconds) {

@@ -157,19 +157,24 @@ static uint32_t world_count_of(psv_context *context, const psv_box_set *boxes) {
     return good ? most + 1 : 0;
 }
 
+psv_status view_create_finder(psv_context *context, const psv_box_set *boxes, const char *method,
+                              const char *sort_method, psv_pair_finder **finder) {
+    psv_pair_finder_def def = psv_default_pair_finder_def();
+    def.method = method;
+    def.sort_method = sort_method;
+    def.max_boxes = boxes->count > 0 ? boxes->count : 1;
+    def.world_count = world_count_of(context, boxes);
+    def.max_pairs = 4 * def.max_boxes;
+    def.grow_pairs = true;
+    return psv_create_pair_finder(context, &def, finder);
+}
+
 bool view_count_pairs(psv_context *context, psv_world *world, const char *method, const char *sort_method,
                       uint64_t *pairs, double *ms, view_message *message) {
     psv_box_set boxes = psv_world_box_set(world);
-    psv_pair_finder_def def = psv_default_pair_finder_def();
     psv_pair_finder *finder = NULL;
-    def.method = method;
-    def.sort_method = sort_method;
-    def.max_boxes = boxes.count > 0 ? boxes.count : 1;
-    def.world_count = world_count_of(context, &boxes);
-    def.max_pairs = 4 * def.max_boxes;
-    def.grow_pairs = true;
     *pairs = 0;
-    psv_status status = psv_create_pair_finder(context, &def, &finder);
+    psv_status status = view_create_finder(context, &boxes, method, sort_method, &finder);
     Uint64 start = SDL_GetPerformanceCounter();
     if (status == PSV_OK) status = psv_find_pairs(finder, &boxes);
     if (status == PSV_OK) status = psv_finish_pairs(finder, pairs);

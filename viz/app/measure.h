@@ -71,6 +71,10 @@ bool view_check_agrees(const view_check *check); // done, and all three counts a
 // False when nothing was searched for since the method was set, or memory or the device failed. Blocks.
 bool view_count_settled(psv_world *world, uint64_t *settled);
 
+// A pair finder with room for the boxes and the worlds that they name. Blocks.
+psv_status view_create_finder(psv_context *context, const psv_box_set *boxes, const char *method,
+                              const char *sort_method, psv_pair_finder **finder);
+
 // Counts the pairs of the pair finder's last input (boxes, filters, worlds) by `method`. Blocks.
 bool view_count_pairs(psv_context *context, psv_world *world, const char *method, const char *sort_method,
                       uint64_t *pairs, double *ms, view_message *message);

@@ -15,6 +15,20 @@ static float mean_of_shapes(psv_world *world, bool friction) {
     return count > 0 ? sum / (float)count : 0.0f;
 }
 
+static float length_of(const float v[3]) { return sqrtf(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
+
+// Wind blows across gravity: along x, or up where gravity is along x.
+static void choose_wind(view_app *app) {
+    const float *g = app->gravity_direction;
+    const int axis = fabsf(g[0]) < 0.9f ? 0 : 1;
+    float wind[3];
+    for (int i = 0; i < 3; ++i)
+        wind[i] = (i == axis ? 1.0f : 0.0f) - g[axis] * g[i];
+    const float length = length_of(wind);
+    for (int i = 0; i < 3; ++i)
+        app->wind_direction[i] = wind[i] / length;
+}
+
 void view_take_play(view_app *app) {
     psv_world_def def;
     view_play *play = &app->play;
@@ -24,16 +38,36 @@ void view_take_play(view_app *app) {
                         .restitution = mean_of_shapes(app->world, false)};
     app->owed = 0.0;
     if (psv_get_world_def(app->world, &def) != PSV_OK) return;
-    const float *g = def.gravity;
-    play->gravity = sqrtf(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    play->gravity = length_of(def.gravity);
     for (int i = 0; i < 3; ++i)
-        app->gravity_direction[i] = play->gravity > 0.0f ? g[i] / play->gravity : down[i];
+        app->gravity_direction[i] = play->gravity > 0.0f ? def.gravity[i] / play->gravity : down[i];
+    choose_wind(app);
 }
 
-static psv_status set_gravity(view_app *app, float strength) {
+void view_follow_play(view_app *app) {
+    psv_world_def def;
+    if (psv_get_world_def(app->world, &def) != PSV_OK) return;
+    float along = 0.0f, across = 0.0f, rest[3];
+    for (int i = 0; i < 3; ++i) {
+        along += def.gravity[i] * app->gravity_direction[i];
+        across += def.gravity[i] * app->wind_direction[i];
+    }
+    for (int i = 0; i < 3; ++i)
+        rest[i] = def.gravity[i] - along * app->gravity_direction[i] - across * app->wind_direction[i];
+    app->play.gravity = along;
+    app->play.wind = across;
+    if (length_of(rest) <= 1.0e-4f * (length_of(def.gravity) + 1.0f)) return;
+    app->play.gravity = length_of(def.gravity); // the scene turns it
+    app->play.wind = 0.0f;
+    for (int i = 0; i < 3; ++i)
+        app->gravity_direction[i] = def.gravity[i] / app->play.gravity;
+    choose_wind(app);
+}
+
+static psv_status set_gravity(view_app *app, float strength, float wind) {
     float gravity[3];
     for (int i = 0; i < 3; ++i)
-        gravity[i] = strength * app->gravity_direction[i];
+        gravity[i] = strength * app->gravity_direction[i] + wind * app->wind_direction[i];
     return psv_set_gravity(app->world, gravity);
 }
 
@@ -56,10 +90,11 @@ void view_set_play(view_app *app, const view_hud_actions *actions) {
     psv_status status = PSV_OK;
     if (app->world == NULL) return;
     if (actions->set_time_scale) app->play.time_scale = wanted->time_scale;
-    if (actions->set_gravity) status = set_gravity(app, wanted->gravity);
-    if (status == PSV_OK && actions->set_gravity) {
-        app->play.gravity = wanted->gravity;
-        app->rewind.touched = true;
+    if (actions->set_gravity || actions->set_wind) {
+        view_before_change(app, actions->set_wind ? VIEW_CHANGE_WIND : VIEW_CHANGE_GRAVITY);
+        status = set_gravity(app, wanted->gravity, wanted->wind);
+        if (status == PSV_OK) app->play.gravity = wanted->gravity;
+        if (status == PSV_OK) app->play.wind = wanted->wind;
     }
     if (status == PSV_OK && actions->set_friction) status = set_surfaces(app, &wanted->friction, NULL);
     if (status == PSV_OK && actions->set_friction) {

@@ -21,15 +21,61 @@ void view_begin_rewind(view_rewind *rewind, psv_scene *scene) {
     memset(rewind, 0, sizeof *rewind);
     memset(rewind->kept, 0xff, sizeof rewind->kept);
     const uint32_t states = choose_states(psv_world_slot_count(world));
-    if (states == 0 || psv_world_reserve_states(world, states) != PSV_OK) return;
+    const uint32_t undo_states = states == VIEW_REWIND_STATES ? VIEW_UNDO_STATES : 2;
+    if (states == 0 || psv_world_reserve_states(world, states + undo_states) != PSV_OK) return;
     rewind->states = states;
+    rewind->undo_states = undo_states;
     rewind->every = VIEW_REWIND_STEPS / (states - 1);
     keep(rewind, scene);
+}
+
+static uint32_t undo_slot(const view_rewind *rewind, uint32_t back) {
+    return (rewind->undo_first + rewind->undo_count - back) % rewind->undo_states;
+}
+
+// Changes of a future that another one has taken the place of.
+static void drop_undone(view_rewind *rewind, uint64_t from) {
+    while (rewind->undo_count > 0 && rewind->undo_at[undo_slot(rewind, 1)] >= from)
+        rewind->undo_count -= 1;
+}
+
+void view_keep_before_change(view_rewind *rewind, psv_scene *scene, bool same_change) {
+    if (rewind->states > 0 && !same_change) {
+        drop_undone(rewind, rewind->now + 1);
+        if (rewind->undo_count == rewind->undo_states) {
+            rewind->undo_first = (rewind->undo_first + 1) % rewind->undo_states;
+            rewind->undo_count -= 1;
+        }
+        const uint32_t slot = undo_slot(rewind, 0);
+        if (psv_scene_keep(scene, rewind->states + slot) == PSV_OK) {
+            rewind->undo_at[slot] = rewind->now;
+            rewind->undo_count += 1;
+        }
+    }
+    rewind->touched = true;
+}
+
+bool view_undo(view_rewind *rewind, psv_scene *scene, view_message *message) {
+    if (rewind->states == 0) return false;
+    drop_undone(rewind, rewind->now + 1);
+    if (rewind->undo_count == 0) return false;
+    const uint32_t slot = undo_slot(rewind, 1);
+    if (psv_scene_return(scene, rewind->states + slot) != PSV_OK) {
+        view_say(message, "undo: %s", psv_last_error(psv_world_context(psv_scene_world(scene))));
+        return false;
+    }
+    rewind->undo_count -= 1;
+    rewind->now = rewind->last = rewind->undo_at[slot];
+    rewind->touched = false;
+    for (uint32_t i = 0; i < rewind->states; ++i)
+        if (rewind->kept[i] != UINT64_MAX && rewind->kept[i] > rewind->now) rewind->kept[i] = UINT64_MAX;
+    return true;
 }
 
 void view_note_step(view_rewind *rewind, psv_scene *scene, uint32_t whole, float part) {
     if (rewind->states == 0) return;
     rewind->last = ++rewind->now;
+    drop_undone(rewind, rewind->now);
     rewind->steps[rewind->now % (VIEW_REWIND_STEPS + 1)] = (view_rewind_step){whole, part, rewind->touched};
     rewind->touched = false;
     for (uint32_t i = 0; i < rewind->states; ++i)

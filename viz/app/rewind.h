@@ -11,6 +11,7 @@
 #define VIEW_REWIND_BODIES 65536u // above: fewer states, farther apart
 #define VIEW_REWIND_FEW_STATES 6u
 #define VIEW_REWIND_MOST_BODIES 524288u // above: none
+#define VIEW_UNDO_STATES 8u             // kept before changes of the user; with fewer states two
 
 // How a step was made: whole frames of the scene, or a part of one.
 typedef struct view_rewind_step {
@@ -26,6 +27,9 @@ typedef struct view_rewind {
     view_rewind_step steps[VIEW_REWIND_STEPS + 1]; // by number, in a ring
     uint64_t now, last;                            // steps; last: that can be gone forward to
     bool touched;                                  // since the last step
+    uint32_t undo_states;                          // their numbers follow those of `states`
+    uint64_t undo_at[VIEW_UNDO_STATES];            // step of each, in a ring
+    uint32_t undo_first, undo_count;
 } view_rewind;
 
 // Forgets everything and keeps the scene as it is. Without memory for states there is no way back.
@@ -33,6 +37,13 @@ void view_begin_rewind(view_rewind *rewind, psv_scene *scene);
 
 // A step was made: what was kept of steps after it is forgotten.
 void view_note_step(view_rewind *rewind, psv_scene *scene, uint32_t whole, float part);
+
+// Before the user changes something: keeps the scene as it is for view_undo, unless the change belongs to the last one.
+void view_keep_before_change(view_rewind *rewind, psv_scene *scene, bool same_change);
+
+// To the scene before the last change that lies before now; what came after it is forgotten. False: there is none, or,
+// with a message, it failed.
+bool view_undo(view_rewind *rewind, psv_scene *scene, view_message *message);
 
 uint64_t view_rewind_first(const view_rewind *rewind); // the earliest step that can be gone to
 

@@ -59,6 +59,8 @@ void view_unload(view_app *app) {
     view_destroy_model(&app->model);
     memset(&app->touch, 0, sizeof app->touch);
     memset(&app->check, 0, sizeof app->check);
+    memset(&app->sorts_timed, 0, sizeof app->sorts_timed);
+    memset(&app->broad_phases_timed, 0, sizeof app->broad_phases_timed);
     memset(&app->counters, 0, sizeof app->counters);
     app->settled_frame = 0;
     memset(&app->picked, 0, sizeof app->picked);
@@ -272,4 +274,20 @@ void view_run_check(view_app *app) {
                    app->check.method, (unsigned long long)check.pairs, check.method);
     }
     app->check = check;
+}
+
+void view_time_methods(view_app *app, bool sorts) {
+    view_message message = {""};
+    float origin[4];
+    if (app->world == NULL || app->order.context == NULL) return;
+    if (!sorts && app->replayed.reader != NULL) {
+        view_toast(app, "a replay has no boxes");
+        return;
+    }
+    const char *sort = app->sort_method[0] != '\0' ? app->sort_method : "cells";
+    view_row_origin(app, origin);
+    const bool good = sorts ? view_time_sorts(&app->order, app->world, origin, &app->sorts_timed, &message)
+                            : view_time_broad_phases(&app->order, app->world, sort, &app->broad_phases_timed, &message);
+    if (!good) view_report(app, &message);
+    app->last_tick = SDL_GetPerformanceCounter(); // the time that this took belongs to no frame
 }

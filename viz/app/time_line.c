@@ -32,6 +32,33 @@ static void rewind_scene(view_app *app, uint64_t step) {
     view_release(&app->touch);
     if (!view_rewind_to(&app->rewind, app->scene, step, &message)) view_report(app, &message);
     if (app->rewind.now != step) view_toast(app, "from here on it was you who changed the scene");
+    view_follow_play(app);
+    app->check.done = false;
+    app->stale = true;
+}
+
+#define SAME_CHANGE_TURNS 30 // a slider or a grip that rests for longer begins another change
+
+void view_before_change(view_app *app, view_change change) {
+    const bool goes_on = change == VIEW_CHANGE_GRAB || change == VIEW_CHANGE_GRAVITY || change == VIEW_CHANGE_WIND;
+    const bool same = goes_on && change == app->last_change && app->frame - app->changed_turn <= SAME_CHANGE_TURNS;
+    app->last_change = change;
+    app->changed_turn = app->frame;
+    if (app->scene != NULL) view_keep_before_change(&app->rewind, app->scene, same);
+    app->stale = true;
+}
+
+void view_undo_change(view_app *app) {
+    view_message message = {""};
+    if (app->scene == NULL) return;
+    view_release(&app->touch);
+    app->last_change = VIEW_CHANGE_NONE;
+    if (!view_undo(&app->rewind, app->scene, &message)) {
+        view_toast(app, "%s", message.text[0] != '\0' ? message.text : "nothing to undo");
+        return;
+    }
+    view_toast(app, "undone: the scene as it was before");
+    view_follow_play(app);
     app->check.done = false;
     app->stale = true;
 }
