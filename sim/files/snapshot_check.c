@@ -28,7 +28,6 @@ static bool parts_are_known(const psvi_world_part *w) {
 }
 static bool events_are_marked(const psvi_world_part *w) { return w->contact_events <= 1 && w->sleeping <= 1; }
 static bool gravity_has_scale(const psvi_world_part *w) { return w->most_gravity >= 1 && w->most_gravity <= 100; }
-static bool has_substeps(const psvi_world_part *w) { return w->substeps > 0; } // 0 was resolved at creation
 static bool slots_fit(const psvi_world_part *w) { return w->slots <= w->max_bodies; }
 static bool shapes_fit(const psvi_world_part *w) { return w->shape_count <= w->max_shapes; }
 static bool slots_are_counted(const psvi_world_part *w) {
@@ -46,7 +45,6 @@ static const world_rule world_rules[] = {
     {parts_are_known, "bodies have dampings and user data or not, and sleep where the world says so"},
     {events_are_marked, "there are contact events or there are none, and bodies sleep or do not"},
     {gravity_has_scale, "the largest scale of gravity is 1 to 100"},
-    {has_substeps, "substeps are 1 or more"},
     {slots_fit, "no more slots than max_bodies"},
     {shapes_fit, "no more shapes than max_shapes"},
     {slots_are_counted, "living and free slots are all slots"},

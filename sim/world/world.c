@@ -95,8 +95,6 @@ uint64_t psvi_world_bytes(psv_backend backend, const psv_world_def *def) {
            psv_pair_finder_bytes(backend, &finder);
 }
 
-uint32_t psvi_default_substeps(uint64_t max_bodies) { return max_bodies <= 1024 ? 16 : max_bodies <= 8192 ? 8 : 4; }
-
 psv_status psvi_check_world_def(psv_context *context, const psv_world_def *def) {
     if (def == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "def is NULL");
     if (def->cookie != WORLD_DEF_COOKIE)
@@ -104,9 +102,9 @@ psv_status psvi_check_world_def(psv_context *context, const psv_world_def *def) 
     if (def->max_bodies == 0 || def->max_bodies > 1u << 30)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.max_bodies is %" PRIu64 "; 1 to %u are possible",
                          def->max_bodies, 1u << 30);
-    if (def->substeps > 64)
-        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.substeps is %u; 0 (by max_bodies) to 64 are possible",
-                         def->substeps);
+    if (def->substeps > PSVI_MOST_SUBSTEPS)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT,
+                         "def.substeps is %u; 0 (by the time of a step) to 64 are possible", def->substeps);
     if (!(def->restitution_threshold >= 0) || !isfinite(def->restitution_threshold))
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.restitution_threshold is %g; it must be finite and >= 0",
                          (double)def->restitution_threshold);
@@ -454,7 +452,6 @@ psv_status psv_create_world(psv_context *context, const psv_world_def *def, psv_
     made->cookie = PSVI_WORLD_COOKIE;
     made->context = context;
     made->def = *def;
-    if (def->substeps == 0) made->def.substeps = psvi_default_substeps(def->max_bodies);
     made->most_gravity = 1;
     (void)snprintf(made->broad_phase, sizeof made->broad_phase, "%s", def->broad_phase);
     (void)snprintf(made->sort_method, sizeof made->sort_method, "%s", def->sort_method);

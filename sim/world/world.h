@@ -13,6 +13,7 @@ extern "C" {
 
 #define PSVI_WORLD_COOKIE 0x70737677u // "psvw"
 #define PSVI_MAX_PARTS 64u            // children of a compound, so that a point's feature fits 32 bits
+#define PSVI_MOST_SUBSTEPS 64u        // of a step
 #define PSVI_PENDING_STEPS 64u        // steps that may be enqueued before the host looks whether they happened
 
 typedef struct psvi_world_shape {
@@ -201,9 +202,8 @@ psv_status psvi_find_pairs_elsewhere(psv_world *world, const psv_box_set *boxes)
 void psvi_forget_elsewhere(psv_world *world);
 psv_status psvi_pass_on(psv_world *world, psv_status status); // that context's sentence becomes the world's
 
-// Checks a def; the number of substeps that 0 stands for.
+// Checks a def.
 psv_status psvi_check_world_def(psv_context *context, const psv_world_def *def);
-uint32_t psvi_default_substeps(uint64_t max_bodies);
 
 // Memory for bodies with damping or a scale of gravity of their own, if there is none yet: PSV_ERROR_MEMORY.
 psv_status psvi_need_forces(psv_world *world);

@@ -31,7 +31,7 @@ psv_status psv_set_substeps(psv_world *world, uint32_t substeps) {
     psv_status status = psvi_check_world(world);
     if (status != PSV_OK) return status;
     psv_world_def def = world->def;
-    def.substeps = substeps == 0 ? psvi_default_substeps(def.max_bodies) : substeps;
+    def.substeps = substeps;
     return change_def(world, &def);
 }
 

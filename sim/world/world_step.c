@@ -7,6 +7,14 @@
 
 #define PSVI_FINE_RATE 400.0f // substeps a second from which on contacts are stiff and points are solved once a pass
 
+// What is asked of a world decides how fine its substeps are: the time of a step, and neither bodies nor shapes. As
+// long as steps vary in length, substeps hardly do, so impulses that go on from step to step stay right. With 960 a
+// second towers of 40 boxes stand and a cube bears 1,000 times its mass; with 480 these shake at 0.4 m/s.
+#define PSVI_SUBSTEP_RATE 960.0f
+static uint32_t default_substeps(float seconds) {
+    return (uint32_t)fminf(fmaxf(ceilf(seconds * PSVI_SUBSTEP_RATE - 0.01f), 1.0f), PSVI_MOST_SUBSTEPS);
+}
+
 // A contact is a damped spring; stiffer against what cannot move, but never stiffer than the substep can follow. A
 // tower of n boxes stands on springs like a column that may buckle: what gives way by more than 2 / n^2 of a box under
 // the load does. Stiff springs make piles sway by themselves, as impulses come late: with 0.16 of the substeps' rate
@@ -40,8 +48,8 @@ void psvi_make_step(const psv_world *world, float seconds, psvi_step *step) {
     const psv_world_def *def = &world->def;
     *step = world->next;
     step->seconds = seconds;
-    step->substeps = def->substeps;
-    step->substep = seconds / (float)def->substeps;
+    step->substeps = def->substeps > 0 ? def->substeps : default_substeps(seconds);
+    step->substep = seconds / (float)step->substeps;
     step->rate = 1.0f / step->substep;
     step->self_gravity = def->self_gravity;
     step->softening_squared = def->softening * def->softening;

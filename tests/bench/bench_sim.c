@@ -33,12 +33,14 @@ typedef struct bench_case {
 } bench_case;
 
 // Heaps of one kind of body, for the promises that name a kind.
-static const char spheres[] = "{\"name\": \"drop_spheres\", \"shapes\": {\"ground\": {\"type\": \"plane\"}, \"ball\": "
+static const char spheres[] = "{\"name\": \"drop_spheres\", \"world\": {\"substeps\": 4}, \"shapes\": {\"ground\": "
+                              "{\"type\": \"plane\"}, \"ball\": "
                               "{\"type\": \"sphere\", \"radius\": 0.5}},"
                               " \"fixed\": [{\"shape\": \"ground\"}], \"generators\": [{\"type\": \"fill\", "
                               "\"shapes\": [\"ball\"], \"base\": [0, 0.5, 0],"
                               " \"aspect\": 0.3, \"spacing\": 1.01}]}";
-static const char boxes[] = "{\"name\": \"drop_boxes\", \"shapes\": {\"ground\": {\"type\": \"plane\"}, \"block\": "
+static const char boxes[] = "{\"name\": \"drop_boxes\", \"world\": {\"substeps\": 4}, \"shapes\": {\"ground\": "
+                            "{\"type\": \"plane\"}, \"block\": "
                             "{\"type\": \"box\", \"half_extents\": [0.5, 0.4, 0.3]}},"
                             " \"fixed\": [{\"shape\": \"ground\"}], \"generators\": [{\"type\": \"fill\", \"shapes\": "
                             "[\"block\"], \"base\": [0, 0.5, 0],"
@@ -46,7 +48,8 @@ static const char boxes[] = "{\"name\": \"drop_boxes\", \"shapes\": {\"ground\":
 
 // Balls in a tank as wide as the heap in it was high when it was let go; %g is half of the width between the walls.
 static const char tank[] =
-    "{\"name\": \"tank_spheres\", \"shapes\": {\"ground\": {\"type\": \"plane\"}, \"ball\": {\"type\": \"sphere\", "
+    "{\"name\": \"tank_spheres\", \"world\": {\"substeps\": 4}, \"shapes\": {\"ground\": {\"type\": \"plane\"}, "
+    "\"ball\": {\"type\": \"sphere\", "
     "\"radius\": 0.5}}, \"fixed\": [{\"shape\": \"ground\"},"
     " {\"shape\": \"ground\", \"position\": [%g, 0, 0], \"rotation\": [0, 0, -0.70710678, 0.70710678]},"
     " {\"shape\": \"ground\", \"position\": [%g, 0, 0], \"rotation\": [0, 0, 0.70710678, 0.70710678]},"

@@ -53,6 +53,7 @@ static void heavy_bodies_rest_on_light_ones(void **unused) {
     rest_of_pair(1, 10, 60, 4);
     rest_of_pair(1, 100, 120, 8);
     rest_of_pair(1, 100, 60, 64);
+    rest_of_pair(1, 100, 30, 0);
 }
 
 // --- cradle ----------------------------------------------------------------------------------------------------------

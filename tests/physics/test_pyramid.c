@@ -34,6 +34,7 @@ static void large_pyramid_stands(void **unused) {
     static psv_body_id id[MOST_BOXES];
     static psv_body_def first[MOST_BOXES];
     psv_world_def def = stage_def(8000);
+    def.substeps = 8;
     stage s = make_stage(&def);
     (void)add_box_floor(&s, 100, 0.6f, 0);
     psv_shape_def box = shape_of(PSV_SHAPE_BOX, 0.5f, 0.5f, 0.5f);

@@ -18,8 +18,8 @@ typedef struct outcome {
 } outcome;
 
 // Builds the tower with every box off by up to a hundredth of its width, and lets it stand.
-static outcome stand(const tower *t, double seconds, bool with_small_shape) {
-    psv_world_def def = stage_def(64);
+static outcome stand_in(uint64_t room, const tower *t, double seconds, bool with_small_shape) {
+    psv_world_def def = stage_def(room);
     def.substeps = t->substeps;
     stage s = make_stage(&def);
     psv_shape_def floor = shape_of(PSV_SHAPE_BOX, 10 * t->size, t->size, 10 * t->size);
@@ -58,6 +58,10 @@ static outcome stand(const tower *t, double seconds, bool with_small_shape) {
     }
     end_stage(&s);
     return r;
+}
+
+static outcome stand(const tower *t, double seconds, bool with_small_shape) {
+    return stand_in(64, t, seconds, with_small_shape);
 }
 
 static void towers_stand(void **unused) {
@@ -142,6 +146,18 @@ static void shapes_elsewhere_do_not_matter(void **unused) {
     assert_true(alone.side == with.side && alone.down == with.down && alone.fastest == with.fastest);
 }
 
+// Nor does the room for other bodies.
+static void room_does_not_matter(void **unused) {
+    (void)unused;
+    const tower t = {10, 1, 30, 0};
+    const outcome small = stand_in(64, &t, 2, false);
+    for (uint64_t room = 2000; room <= 20000; room *= 10) {
+        const outcome large = stand_in(room, &t, 2, false);
+        print_message("room for %d bodies: %.6f aside, for 64 %.6f\n", (int)room, large.side, small.side);
+        assert_true(small.side == large.side && small.down == large.down && small.fastest == large.fastest);
+    }
+}
+
 // Boxes at random poses fall into a bin; after 9 s nothing moves any more.
 #define HEAP 480 // boxes
 
@@ -207,6 +223,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(sizes_do_not_matter),
         cmocka_unit_test(squeezed_boxes_rest),
         cmocka_unit_test(shapes_elsewhere_do_not_matter),
+        cmocka_unit_test(room_does_not_matter),
         cmocka_unit_test(heap_does_not_creep),
     };
     return RUN_TESTS(argc, argv, "stacks", tests);

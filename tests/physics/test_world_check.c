@@ -53,6 +53,7 @@ static void every_step_is_right(void **unused) {
 static void checks_keep_to_their_share(void **unused) {
     (void)unused;
     psv_world_def def = stage_def(4096);
+    def.substeps = 8;
     stage s = make_stage(&def);
     add_heap(&s, 2000);
     check(&s, psv_check_world_pairs(s.world, 0.001f));

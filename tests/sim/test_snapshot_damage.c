@@ -132,7 +132,7 @@ static void numbers_of_the_world(void **unused) {
     refuse_float("a negative speed of hits", SNAPSHOT_HIT_SPEED, -1);
     refuse_float("a push speed of 0", SNAPSHOT_PUSH_SPEED, 0);
     refuse_float("a largest scale of gravity below 1", SNAPSHOT_MOST_GRAVITY, 0.5f);
-    refuse_u32("substeps", SNAPSHOT_SUBSTEPS, 0);
+    refuse_u32("substeps", SNAPSHOT_SUBSTEPS, 65);
     refuse_u32("fewer sub-worlds than bodies name", SNAPSHOT_SUB_WORLDS, 0);
     refuse_u32("more shapes than max_shapes", SNAPSHOT_MAX_SHAPES, 3);
     refuse_u32("more shapes than there are", SNAPSHOT_SHAPE_COUNT, 9);
