@@ -11,7 +11,7 @@
 #define PSVI_COLOUR_REST 24         // contacts that found no colour
 #define PSVI_COLOUR_FULL 254        // found to have no free colour in this round
 #define PSVI_COLOUR_NONE 255        // not coloured yet
-#define PSVI_UNEVEN_BIT 0x80000000u // beside the colours of a body: it is the light one of unlike masses
+#define PSVI_UNEVEN_BIT 0x80000000u // beside the colours of a body: its contacts are solved there and back
 #define PSVI_MAX_POINTS 16          // contact points of one pair of bodies; the deepest are kept
 #define PSVI_STATIC_RADIUS 1e9f     // bounding radius of what has no end
 #define PSVI_FLAG_KINEMATIC 0x80u   // beside the PSV_BOX_ flags of a body

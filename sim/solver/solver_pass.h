@@ -37,7 +37,7 @@ PSVI_HD bool psvi_is_uneven_kind(psvi_contact_kind kind) {
 }
 
 // Of points with one normal, where nothing bounces, friction is that of the whole. (A corner that bounces rubs where it
-// is.) What touches the light one of unlike masses is uneven.
+// is.) What touches the light one of unlike masses, or one on a narrow base, is uneven.
 PSVI_HD psvi_contact_kind psvi_kind_of(const psvi_sim *s, const psvi_step *step, const psvi_contact *c) {
     if (c->count == 1) return c->turning != PSVI_TURN_ANY ? PSVI_KIND_BALLS : PSVI_KIND_POINT;
     const bool uneven = ((s->colour_mask[c->a] | s->colour_mask[c->b]) & PSVI_UNEVEN_BIT) != 0;

@@ -55,9 +55,7 @@ static bool rests(int ground, int sides, float radius, float half, bool stands, 
     for (int i = 0; i < 2 * sides; ++i)
         *depth = fmax(*depth, -(double)now.pose.position[1] - rotated(now.pose.rotation, at(points, (uint32_t)i)).x[1]);
     end_stage(&s);
-    // Lying on a narrow facet it sways by micrometres, at a few mm/s: what the solver's friction does to any narrow
-    // base.
-    return *speed < (stands ? 0.001 : 0.03) && *depth < 0.005 * (double)radius;
+    return *speed < 0.001 && *depth < 0.005 * (double)radius;
 }
 
 static void prisms_come_to_rest(void **unused) {
