@@ -11,17 +11,18 @@ boxes of all environments at once; one kernel then applies mujoco_warp's own rul
 
 # Warp's kernels say their types in Warp's own words.
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-decorators, allow-untyped-calls
-# pyright: reportCallIssue=false, reportOptionalMemberAccess=false
+# pyright: reportInvalidTypeForm=false
+
+from typing import Any
 
 import numpy as np
 
 from ._peers import peer
 from .pairs import PairFinder
 
-peer("warp", "pairsieve.mujoco_warp", "mujoco-warp")
+wp: Any = peer("warp", "pairsieve.mujoco_warp", "mujoco-warp")  # Any: checkers read kernels as Python, which they are not
 peer("mujoco_warp._src.collision_driver", "pairsieve.mujoco_warp (mujoco_warp 4.0)", "mujoco-warp")
 
-import warp as wp  # noqa: E402
 from mujoco_warp._src import collision_driver  # noqa: E402
 from mujoco_warp._src.collision_driver import _add_geom_pair, _broadphase_filter, _mesh_missing  # noqa: E402
 from mujoco_warp._src.math import upper_tri_index  # noqa: E402
@@ -205,7 +206,8 @@ class PairsieveBroadPhase:
             self.finder.find(self.boxes.reshape((-1, 6)), worlds=self.worlds, flags=self.flags)
             threads = 1 if self.device.is_cpu else 131072
             sizes = [array.shape[0] for array in (m.geom_aabb, m.geom_rbound, m.geom_margin, m.geom_gap, m.pair_margin, m.pair_gap)]
-            wp.launch(rules_kernel(int(m.opt.broadphase_filter), *sizes, sleep, second_pass), dim=threads,
+            rules = [int(m.opt.broadphase_filter), *sizes, sleep, second_pass]
+            wp.launch(rules_kernel(*rules), dim=threads,
                       inputs=[self.finder.pair_buffer, self.finder.count_buffer, threads, m.ngeom, m.geom_type, m.geom_bodyid, m.geom_aabb,
                               m.geom_rbound, m.geom_margin, m.geom_gap, m.pair_margin, m.pair_gap, m.nxn_pairid, d.geom_xpos, d.geom_xmat,
                               d.body_awake, before, d.naconmax], outputs=[*results, d.overflow])

@@ -11,7 +11,9 @@ one kernel then applies newton's own rules to them. Nothing waits for the device
 
 # Warp's kernels say their types in Warp's own words.
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-decorators, allow-untyped-calls
-# pyright: reportCallIssue=false, reportOptionalMemberAccess=false
+# pyright: reportInvalidTypeForm=false
+
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +21,9 @@ from ._native import ArgumentError
 from ._peers import peer
 from .pairs import PairFinder
 
-peer("warp", "pairsieve.newton", "newton")
+wp: Any = peer("warp", "pairsieve.newton", "newton")  # Any: checkers read kernels as Python, which they are not
 peer("newton._src.geometry.broad_phase_common", "pairsieve.newton (newton 1.8)", "newton")
 
-import warp as wp  # noqa: E402
 from newton._src.geometry.broad_phase_common import (  # noqa: E402
     check_aabb_overlap_moving, is_pair_excluded, is_shape_pair_immovable_filtered,
     is_shape_pair_same_body_filtered, precompute_world_map,
@@ -101,7 +102,7 @@ class PairsieveBroadPhase:
         if device is None:
             device = shape_world.device if isinstance(shape_world, wp.array) else "cpu"
         self.device = wp.get_device(device)
-        as_numpy = [array.numpy() if isinstance(array, wp.array) else array for array in (shape_world, shape_flags)]
+        as_numpy = [array.numpy() if array is not None and isinstance(array, wp.array) else array for array in (shape_world, shape_flags)]
         index_map, slice_ends = precompute_world_map(*as_numpy)
         count = len(index_map)
         slices = np.repeat(np.arange(len(slice_ends)), np.diff(np.concatenate([[0], slice_ends]))).astype(np.int32)
