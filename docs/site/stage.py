@@ -12,9 +12,11 @@ import sys
 import urllib.parse
 
 HEADERS = ["core/include/pairsieve/core.h", "sort/include/pairsieve/sort.h", "sort/include/pairsieve/segment_sort.h",
-           "sort/include/pairsieve/stream_sort.h", "sort/include/pairsieve/group.h", "collision/include/pairsieve/collision.h",
-           "collision/include/pairsieve/element_pairs.h", "collision/include/pairsieve/tree.h",
-           "collision/include/pairsieve/tree_view.h", "collision/include/pairsieve/group_pairs.h",
+           "sort/include/pairsieve/stream_sort.h", "sort/include/pairsieve/group.h",
+           "sort/distributed/mpi/include/pairsieve/group_mpi.h", "collision/include/pairsieve/collision.h",
+           "collision/include/pairsieve/element_pairs.h", "collision/include/pairsieve/neighbours.h",
+           "collision/include/pairsieve/tree.h", "collision/include/pairsieve/tree_view.h", "collision/include/pairsieve/tree_tests.h",
+           "collision/include/pairsieve/tree.cuh", "collision/include/pairsieve/readers.h", "collision/include/pairsieve/group_pairs.h",
            "sim/include/pairsieve/sim.h", "sim/include/pairsieve/render.h", "core/include/pairsieve/pairsieve.hpp"]
 NOT_STAGED = (".github/", "docs/site/", "tests/", "python/tests/")
 NAME = r"(?:psv|PSV)_\w+"
@@ -97,7 +99,7 @@ def header_page(source, header):
     lead = re.match(r"(?://[^\n]*\n)+", text).group(0)
     page = [f"# {name}", "", f"    #include <pairsieve/{name}>", "", prose(lead.splitlines()), ""]
     text = text[len(lead):]
-    if name.endswith(".hpp"):
+    if name.endswith((".hpp", ".cuh")):
         return "\n".join(page + ["```cpp", text.strip(), "```", ""])
     text = re.sub(r"#ifdef __cplusplus\n(?:extern \"C\" \{|\})\n#endif\n", "\n", text)
     text = re.sub(r"^#(?:ifndef|define) PAIRSIEVE_\w+_H\n", "", text, flags=re.M)
@@ -143,13 +145,19 @@ def main(source, out):
     listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=source, capture_output=True,
                             text=True, check=True).stdout.splitlines()
     files, wanted = {name for name in listed if os.path.isfile(os.path.join(source, name))}, set()
+    without_page = {name for name in files if "/include/pairsieve/" in name} - set(HEADERS)
+    if without_page:
+        sys.exit(f"stage.py: public headers without a page: {sorted(without_page)}")
     for name in sorted(files):
         if name.endswith(".md") and not name.startswith(NOT_STAGED):
             with open(os.path.join(source, name), encoding="utf-8") as file:
                 text = file.read()
             wanted.update(place for place in (os.path.normpath(os.path.join(os.path.dirname(name), target))
                                               for target in re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", text)) if place in files)
-            write(out, "index.md" if name == "README.md" else name, fix_blocks(fix_links(text, name, files, wanted)))
+            page = fix_blocks(fix_links(text, name, files, wanted))
+            if name == "README.md":  # it is alone in its part: a column beside it would be empty
+                name, page = "index.md", "---\nhide: [navigation]\n---\n\n" + page
+            write(out, name, page)
     for name in wanted:
         os.makedirs(os.path.dirname(os.path.join(out, name)) or out, exist_ok=True)
         shutil.copyfile(os.path.join(source, name), os.path.join(out, name))
@@ -160,10 +168,12 @@ def main(source, out):
         write(out, f"reference/{os.path.basename(header).replace('.', '-')}.md", header_page(source, header))
     for name in sorted(files):
         if re.match(r"python/pairsieve/.*\.pyi?$", name):
-            with open(os.path.join(source, name), encoding="utf-8") as file: # examples in docstrings become code
-                write(out, "../python-source/" + name[len("python/"):], re.sub(r"^( *)(?:>>>|\.\.\.) ", r"\1    ", file.read(), flags=re.M))
-    with open(os.path.join(source, "docs/site/python-reference.md"), encoding="utf-8") as file:
-        write(out, "reference/python.md", file.read().replace("](../learn/", "](../docs/learn/"))
+            with open(os.path.join(source, name), encoding="utf-8") as file: # examples and names in docstrings become code
+                text = re.sub(r"^( *)(?:>>>|\.\.\.) ", r"\1    ", file.read(), flags=re.M)
+                write(out, "../python-source/" + name[len("python/"):], re.sub(r":(?:func|class|meth|mod|attr|data|exc):`~?", "`", text))
+    for name in ("python-reference", "python-adapters"):
+        with open(os.path.join(source, f"docs/site/{name}.md"), encoding="utf-8") as file:
+            write(out, f"reference/{name.removesuffix('-reference')}.md", file.read().replace("](../learn/", "](../docs/learn/"))
     os.makedirs(os.path.join(out, "assets"), exist_ok=True)
     shutil.copyfile(os.path.join(source, "viz/desktop/pairsieve-view.svg"), os.path.join(out, "assets/icon.svg"))
     shutil.copyfile(os.path.join(source, "docs/site/site.css"), os.path.join(out, "assets/site.css"))
