@@ -198,7 +198,10 @@ SWEEP_TARGET static bool SWEEP_NAME(sweep)(rows_sweeper *sweeper, const rows_sor
     sweeper->has_partners = false;
     for (uint64_t i = first, next; i < end; i = next) {
         if (tested - told >= ROWS_TOLD_TESTS) {
-            if (rows_is_over(sweeper, sorted, tested - told)) return false;
+            if (rows_is_over(sweeper, sorted, tested - told)) {
+                sweeper->sink.candidates += tested;
+                return false;
+            }
             told = tested;
         }
         next = i + 1;
@@ -221,8 +224,7 @@ SWEEP_TARGET static bool SWEEP_NAME(sweep)(rows_sweeper *sweeper, const rows_sor
             tested += SWEEP_NAME(sweep_level)(sweeper, sorted, &home, l, &group);
     }
     sweeper->sink.candidates += tested;
-    (void)rows_is_over(sweeper, sorted, tested - told);
-    return true;
+    return !rows_is_over(sweeper, sorted, tested - told);
 }
 
 #undef SWEEP_TARGET

@@ -61,6 +61,10 @@ psv_status psvi_run_method(psv_pair_finder *finder, psvi_find_input *input, cons
     input->gave_up = may_give_up ? &gave_up : NULL;
     psv_status status = run_choice(finder, turn.choice, input, kept_worlds);
     input->gave_up = NULL;
-    if (status == PSV_OK && gave_up) status = run_choice(finder, PSVI_OTHER_CHOICE, input, kept_worlds);
+    if (status == PSV_OK && gave_up) {
+        const uint64_t vain = input->result->candidates;
+        status = run_choice(finder, PSVI_OTHER_CHOICE, input, kept_worlds);
+        input->result->candidates += vain;
+    }
     return status == PSV_OK ? psvi_end_turn(finder, turn, input) : status;
 }

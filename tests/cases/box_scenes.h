@@ -15,6 +15,9 @@ typedef struct box_scene {
 const box_scene *box_scene_at(uint32_t index);
 const box_scene *box_scene_named(const char *name);
 
+// Scenes that nobody tunes for (box_families.c), for bench_bounds; NULL past the end.
+const box_scene *box_family_at(uint32_t index);
+
 // Random numbers: hash of (seed, index, channel), uniform in [0, 1) with 24 bits.
 uint64_t box_random_bits(uint64_t seed, uint64_t index, uint32_t channel);
 float box_random(uint64_t seed, uint64_t index, uint32_t channel);

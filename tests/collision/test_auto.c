@@ -142,7 +142,9 @@ static void test_each_frame_decides(void **state) {
         if (by_tree != (which == 0))
             fail_msg("frame %d, of %s: method %s, route %s", frame, which == 0 ? "spiral" : "cube", statistics.method,
                      statistics.route);
-        assert_in_range(statistics.candidates, 0, 300 * (uint64_t)BOXES); // all boxes against all: 30,000 each
+        // All boxes against all: 30,000 each. On the CPU vain tests count too, and the first pieces tell what is to
+        // come.
+        assert_in_range(statistics.candidates, 0, (backend == PSV_BACKEND_CPU ? 150 : 300) * (uint64_t)BOXES);
     }
     psv_destroy_pair_finder(finder);
     for (int which = 0; which < 2; ++which)

@@ -252,7 +252,7 @@ typedef struct psv_pair_statistics {
     uint64_t bad_boxes;     // left out: NaN or min > max
     uint64_t huge_boxes;    // infinite or huge: tested against all
     uint64_t pairs;         // exact, also of worlds that have more than def.world_pairs
-    uint64_t candidates;    // box pairs tested, 0 where the method does not count them
+    uint64_t candidates;    // box pairs tested, also by a sweep given up on the CPU; 0 where the method does not count
     uint64_t rows;          // rows, cells or tree nodes
     uint64_t longest_range; // boxes in the longest sweep range or cell
     uint32_t levels;        // size levels
