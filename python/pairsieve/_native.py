@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     P = ParamSpec("P")
 
 R = TypeVar("R")
-lib: Any = ffi.dlopen(str(Path(__file__).with_name("libpairsieve_native.so")))
+lib: Any = ffi.dlopen(str(Path(__file__).with_name("libpairsieve_native" + (".dll" if os.name == "nt" else ".so"))))
 
 NULL: Any = ffi.NULL
 _LONG = 1 << 15  # boxes, bodies or keys; calls of fewer end before anybody presses Ctrl-C
