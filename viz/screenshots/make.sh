@@ -17,7 +17,8 @@ shoot() {
 bodies_of() {
     case $1 in
     drop) echo 8000 ;;
-    brownian | gravity | free_fall | assorted | mixed_sizes | worlds) echo 4000 ;;
+    brownian | gravity | free_fall | assorted | worlds) echo 4000 ;;
+    mixed_sizes) echo 12000 ;;
     landscape) echo 20000 ;;
     esac
 }
