@@ -205,7 +205,7 @@ static void test_modes(void **state) {
     app->paused = true;
     driver_turns(app, 2);
     driver_picture plain = driver_take(app);
-    for (uint32_t i = 0; i < VIEW_OVERLAY_COUNT; ++i) {
+    for (uint32_t i = 0; 1u << i < VIEW_OVERLAY_SPEEDS; ++i) { // these boxes have no speed
         app->overlays = 1u << i;
         app->stale = true;
         snprintf(name, sizeof name, "overlay_%s", view_overlay_name(i));

@@ -491,6 +491,7 @@ bool view_turn_app(view_app *app) {
         step_world(app);
         take_sample(app);
         inspect(app);
+        view_follow_body(app);
         if (options->frame_all && kept && (options->headless || app->frame == 0)) view_frame_all(app);
         good = follow_world(app, &message) && (!kept || draw_world(app, &message));
     } else if (good) {

@@ -42,8 +42,16 @@ typedef enum view_change {
     VIEW_CHANGE_SHOT,
     VIEW_CHANGE_GRAB,
     VIEW_CHANGE_GRAVITY,
-    VIEW_CHANGE_WIND
+    VIEW_CHANGE_WIND,
+    VIEW_CHANGE_BODY // pinned, painted, blown away
 } view_change;
+
+#define VIEW_PAINTED_SHAPES 48
+
+// A shape that was made because a body was painted.
+typedef struct view_painted {
+    uint32_t base, colour, shape;
+} view_painted;
 
 typedef struct view_mouse {
     bool left, right, middle;
@@ -109,7 +117,11 @@ typedef struct view_app {
     float wind_direction[3];
     view_change last_change; // of the user
     uint64_t changed_turn;   // when it went on last
-    double owed;             // frames of the scene, where time goes faster than one a turn
+    view_painted painted[VIEW_PAINTED_SHAPES];
+    uint32_t painted_count, next_paint;
+    bool follow;     // the camera goes with the picked body
+    float cut_share; // of the scene's depth that the cut takes away
+    double owed;     // frames of the scene, where time goes faster than one a turn
     Uint64 last_tick;
     double frame_ms;
     view_message toast;
@@ -162,6 +174,12 @@ void view_follow_play(view_app *app); // gravity and wind as the world has them,
 void view_set_play(view_app *app, const view_hud_actions *actions);
 void view_scale_time(view_app *app, float factor);
 void view_frame_all(view_app *app);
+void view_pin(view_app *app);                               // the picked body, or frees it
+void view_paint(view_app *app);                             // the picked body, in the next colour
+void view_explode(view_app *app, const float direction[3]); // where the ray meets a body, else at the camera's target
+void view_toggle_follow(view_app *app);
+void view_follow_body(view_app *app);
+void view_set_cut(view_app *app, float share); // bodies before a plane are not drawn
 void view_handle_event(view_app *app, const SDL_Event *event);
 void view_hold_keys(view_app *app, float seconds); // camera flight, grabbing
 void view_draw_panel(view_app *app);

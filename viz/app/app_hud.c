@@ -90,6 +90,8 @@ static void fill_model(view_app *app, view_hud_model *model) {
     view_fill_time_line(app, &model->line);
     model->check_sampled = app->check_sampled;
     if (app->world != NULL && app->load == NULL) (void)psv_read_world_check(app->world, &model->world_check);
+    model->follow = app->follow;
+    model->cut_share = app->cut_share;
     model->recording = view_is_recording(&app->video);
     fill_names(app, model);
     fill_picked(app, model);
@@ -148,6 +150,18 @@ static void do_toggles(view_app *app, const view_hud_actions *actions) {
     if (actions->set_time) view_set_time(app, actions->time);
 }
 
+static void do_tools(view_app *app, const view_hud_actions *actions) {
+    if (app->world == NULL) return;
+    if (actions->pin) view_pin(app);
+    if (actions->paint) view_paint(app);
+    if (actions->toggle_follow) view_toggle_follow(app);
+    if (actions->set_cut) view_set_cut(app, actions->cut_share);
+    if (!actions->explode) return;
+    float right[3], up[3], forward[3]; // the middle of the picture
+    view_camera_axes(&app->camera, right, up, forward);
+    view_explode(app, forward);
+}
+
 void view_draw_panel(view_app *app) {
     view_hud_actions actions;
     if (app->hud == NULL || app->options.hide_hud) return;
@@ -157,5 +171,6 @@ void view_draw_panel(view_app *app) {
     do_methods(app, &actions);
     do_files(app, &actions);
     do_toggles(app, &actions);
+    do_tools(app, &actions);
     view_set_play(app, &actions);
 }

@@ -62,6 +62,8 @@ typedef struct view_hud_model {
     const view_comparison *sorts_timed, *broad_phases_timed; // of no methods: not timed yet
     bool check_sampled;
     psv_world_check world_check; // of the world's own checks
+    bool follow;
+    float cut_share;
     bool has_picked;
     uint32_t picked_slot;
     psv_aabb picked_box;
@@ -81,6 +83,9 @@ typedef struct view_hud_actions {
     bool toggle_fold;
     bool set_gravity, set_wind, set_time_scale, set_friction, set_restitution; // to the values of `play`
     view_play play;
+    bool pin, paint, explode, toggle_follow;
+    bool set_cut; // to this share
+    float cut_share;
     bool set_time; // to the frame `time`
     uint64_t time;
     bool time_sorts, time_broad_phases;

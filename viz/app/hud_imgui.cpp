@@ -200,8 +200,8 @@ void switches(const view_hud_model &model, view_hud_actions &actions) {
         ImGui::EndChild();
     }
     actions.colour = choose("colour", model.colours);
-    static const char *const overlays[4] = {"boxes", "pairs", "cells", "order"};
-    for (uint32_t i = 0; i < 4; ++i) {
+    static const char *const overlays[5] = {"boxes", "pairs", "cells", "order", "speeds"};
+    for (uint32_t i = 0; i < 5; ++i) {
         bool on = (model.overlays >> i & 1u) != 0;
         if (i > 0) ImGui::SameLine();
         if (checkbox(overlays[i], on)) actions.toggle_overlays |= 1u << i;
@@ -262,6 +262,24 @@ void sliders(const view_hud_model &model, view_hud_actions &actions) {
                                     &play.restitution, 0.0f, 1.0f, play.restitution_set ? "%.2f" : "as each shape has");
 }
 
+// What the user does to the picked body, and to all of them.
+void tools(const view_hud_model &model, view_hud_actions &actions) {
+    if (button("pin")) actions.pin = true;
+    explain_on_hover("the picked body stays where it is, whatever hits it, until it is pinned again; key L");
+    ImGui::SameLine();
+    if (button("paint")) actions.paint = true;
+    explain_on_hover("the picked body, in another colour each time; key G");
+    ImGui::SameLine();
+    if (checkbox("follow", model.follow)) actions.toggle_follow = true;
+    explain_on_hover("the camera goes with the picked body; key F");
+    ImGui::SameLine();
+    if (button("explode")) actions.explode = true;
+    explain_on_hover("in the middle of the picture; key J: under the mouse");
+    actions.cut_share = model.cut_share;
+    actions.set_cut = slide("cut", "leaves out the bodies before a plane that faces you, to see inside; key M",
+                            &actions.cut_share, 0.0f, 1.0f, model.cut_share > 0.0f ? "%.2f" : "nothing");
+}
+
 void tabs(const view_hud_model &model, view_hud_actions &actions) {
     if (!ImGui::BeginTabBar("tabs")) return;
     bool open = ImGui::BeginTabItem("cost");
@@ -292,6 +310,7 @@ void tabs(const view_hud_model &model, view_hud_actions &actions) {
         ImGui::Separator();
         sliders(model, actions);
         ImGui::Separator();
+        tools(model, actions);
         picked(model);
         ImGui::EndTabItem();
     }
@@ -366,7 +385,10 @@ void help(float width, float height) {
                                         "click      pick: its box and pairs",
                                         "Ctrl+Z     undo what you changed last",
                                         "C          orbit or fly (WASD QE)",
-                                        "1 2 3 4    boxes, pairs, cells, order",
+                                        "1 to 5     boxes, pairs, cells, order, speeds",
+                                        "L G F      pin, paint, follow the body",
+                                        "J          explode under the mouse",
+                                        "M          cut open, and whole again",
                                         "V          next colour mode",
                                         "T          transparent, depth sorted",
                                         "H          shadows",

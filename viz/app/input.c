@@ -67,6 +67,7 @@ static void press_setting(view_app *app, SDL_Keycode key) {
     case SDLK_2: app->overlays ^= VIEW_OVERLAY_PAIRS; break;
     case SDLK_3: app->overlays ^= VIEW_OVERLAY_CELLS; break;
     case SDLK_4: app->overlays ^= VIEW_OVERLAY_ORDER; break;
+    case SDLK_5: app->overlays ^= VIEW_OVERLAY_SPEEDS; break;
     case SDLK_v:
         app->colour = (view_colour_mode)((app->colour + 1) % VIEW_COLOUR_COUNT);
         view_toast(app, "colour by %s", view_colour_name(app->colour));
@@ -86,6 +87,21 @@ static void press_setting(view_app *app, SDL_Keycode key) {
     app->stale = true;
 }
 
+static bool press_tool(view_app *app, SDL_Keycode key) {
+    float direction[3];
+    switch (key) {
+    case SDLK_l: view_pin(app); return true;
+    case SDLK_g: view_paint(app); return true;
+    case SDLK_f: view_toggle_follow(app); return true;
+    case SDLK_m: view_set_cut(app, app->cut_share > 0.0f ? 0.0f : 0.5f); return true;
+    case SDLK_j:
+        ray_at(app, app->mouse.x, app->mouse.y, direction);
+        view_explode(app, direction);
+        return true;
+    default: return false;
+    }
+}
+
 static void press(view_app *app, const SDL_KeyboardEvent *event) {
     bool control = (event->keysym.mod & KMOD_CTRL) != 0;
     SDL_Keycode key = event->keysym.sym;
@@ -93,6 +109,7 @@ static void press(view_app *app, const SDL_KeyboardEvent *event) {
     if (control && key == SDLK_z) view_undo_change(app);
     if (event->repeat != 0 && key != SDLK_o && key != SDLK_SPACE && key != SDLK_LEFT && key != SDLK_RIGHT) return;
     if (control) return;
+    if (press_tool(app, key)) return;
     switch (key) {
     case SDLK_p: app->paused = !app->paused; break;
     case SDLK_o:

@@ -8,7 +8,7 @@
 #include "../../core/portable/picture_name.h"
 
 static const char *const colour_names[VIEW_COLOUR_COUNT] = {"body", "state", "pairs", "cell", "rank"};
-static const char *const overlay_names[VIEW_OVERLAY_COUNT] = {"boxes", "pairs", "cells", "order"};
+static const char *const overlay_names[VIEW_OVERLAY_COUNT] = {"boxes", "pairs", "cells", "order", "speeds"};
 
 const char *view_colour_name(view_colour_mode mode) { return mode < VIEW_COLOUR_COUNT ? colour_names[mode] : "?"; }
 
@@ -37,7 +37,7 @@ void view_print_help(void) {
          "picture\n"
          "  --size WxH            window or picture size; default 1280x720\n"
          "  --supersample N       1 to 4: pixels a side that make one of the picture; default 1\n"
-         "  --overlay LIST        of boxes, pairs, cells, order, separated by commas\n"
+         "  --overlay LIST        of boxes, pairs, cells, order, speeds, separated by commas\n"
          "  --colour MODE         body, state, pairs, cell or rank\n"
          "  --order-on NAME       cpu (default), gl or auto: where the CPU backend's bodies are put in order\n"
          "  --transparent         draw all bodies as glass, sorted by depth with pairsieve's own sorter\n"

@@ -21,11 +21,12 @@ typedef enum view_overlay {
     VIEW_OVERLAY_BOXES = 1,
     VIEW_OVERLAY_PAIRS = 2,
     VIEW_OVERLAY_CELLS = 4,
-    VIEW_OVERLAY_ORDER = 8
+    VIEW_OVERLAY_ORDER = 8,
+    VIEW_OVERLAY_SPEEDS = 16
 } view_overlay;
 
-#define VIEW_OVERLAY_COUNT 4
-const char *view_overlay_name(uint32_t index); // "boxes", "pairs", "cells", "order"
+#define VIEW_OVERLAY_COUNT 5
+const char *view_overlay_name(uint32_t index); // "boxes", "pairs", "cells", "order", "speeds"
 
 typedef struct view_options {
     const char *scene; // name or path; default "drop"

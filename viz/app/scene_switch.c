@@ -77,6 +77,7 @@ void view_unload(view_app *app) {
 static void set_camera(view_app *app) {
     float eye[3], target[3];
     app->camera.fly = false;
+    view_set_cut(app, 0.0f);
     if (app->scene != NULL) {
         psv_scene_view(app->scene, eye, target);
     } else {
@@ -131,6 +132,8 @@ static void take_scene(view_app *app, view_load *load) {
     if (app->options.pairs_on_gl && psv_context_backend(app->context) == PSV_BACKEND_CPU) find_pairs_on_gl(app);
     if (!same) set_camera(app);
     app->history.count = 0;
+    app->painted_count = 0;
+    app->follow = false;
     view_take_play(app);
     memset(&app->rewind, 0, sizeof app->rewind);
     if (app->scene != NULL) view_begin_rewind(&app->rewind, app->scene);

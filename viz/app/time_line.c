@@ -57,6 +57,9 @@ void view_undo_change(view_app *app) {
         view_toast(app, "%s", message.text[0] != '\0' ? message.text : "nothing to undo");
         return;
     }
+    psv_body_id *picked = &app->touch.picked; // it may be that in whose place a change had put another
+    while (picked->index1 != 0 && picked->generation > 0 && !psv_body_is_valid(app->world, *picked))
+        picked->generation -= 1;
     view_toast(app, "undone: the scene as it was before");
     view_follow_play(app);
     app->check.done = false;

@@ -10,7 +10,14 @@ psv_body_id view_pick(psv_world *world, const view_camera *camera, const float d
     psv_body_id id = {0};
     float eye[3];
     view_camera_eye(camera, eye);
+    const float before = glm_vec3_dot((float *)camera->cut, eye) + camera->cut[3];
+    const float rate = glm_vec3_dot((float *)camera->cut, (float *)direction);
+    float start = 0.0f; // behind the cut
+    if (before > 0.0f && rate >= 0.0f) return id;
+    if (before > 0.0f) start = -before / rate;
+    glm_vec3_muladds((float *)direction, start, eye);
     if (psv_cast_ray(world, eye, direction, 1.0e6f, &id, distance) != PSV_OK) return (psv_body_id){0};
+    *distance += start;
     return id;
 }
 

@@ -10,6 +10,8 @@ typedef struct view_camera {
     float yaw, pitch;
     bool fly;
     float speed; // metres a second when flying
+    // A plane (n, d): bodies whose middle is where n.p + d > 0 are neither drawn nor picked. All zero: none.
+    float cut[4];
 } view_camera;
 
 void view_camera_look(view_camera *camera, const float eye[3], const float target[3]);

@@ -106,6 +106,15 @@ static void draw_order_lines(view_renderer *renderer, const view_frame *frame) {
     glDrawArrays(GL_LINES, 0, (GLsizei)(2 * (slots - 1)));
 }
 
+static void draw_speed_lines(view_renderer *renderer, const view_frame *frame) {
+    const uint64_t slots = frame->streams->slots;
+    if (!positions_fit(renderer, frame)) return;
+    glUseProgram(renderer->programs.speed_lines);
+    view_bind_stream(frame->streams, VIEW_STREAM_VELOCITIES, 0, 0, 16 * slots);
+    view_bind_stream(frame->streams, VIEW_STREAM_POSITIONS, 1, 0, 16 * slots);
+    glDrawArrays(GL_LINES, 0, (GLsizei)(2 * slots));
+}
+
 void view_draw_overlays(view_renderer *renderer, const view_frame *frame) {
     if (frame->overlays == 0 || frame->streams->slots == 0) return;
     renderer->constants.frame_counts[1] = 0;
@@ -117,6 +126,7 @@ void view_draw_overlays(view_renderer *renderer, const view_frame *frame) {
     if ((frame->overlays & VIEW_OVERLAY_BOXES) != 0) draw_box_lines(renderer, frame, 0);
     if ((frame->overlays & VIEW_OVERLAY_CELLS) != 0) draw_box_lines(renderer, frame, 1);
     glDisable(GL_DEPTH_TEST); // the following lines lie inside the bodies
+    if ((frame->overlays & VIEW_OVERLAY_SPEEDS) != 0) draw_speed_lines(renderer, frame);
     if ((frame->overlays & VIEW_OVERLAY_PAIRS) != 0) draw_pair_lines(renderer, frame);
     if ((frame->overlays & VIEW_OVERLAY_ORDER) != 0) draw_order_lines(renderer, frame);
     glEnable(GL_DEPTH_TEST);

@@ -178,6 +178,7 @@ void view_set_frame(view_renderer *renderer, const view_frame *frame) {
     c->shadow_map[2] = 0.30f;
     c->shadow_map[3] = 1.0f;
     c->frame_counts[2] = (uint32_t)frame->colour;
+    memcpy(c->cut, frame->camera->cut, sizeof c->cut);
     c->glass[0] = frame->clear;
     c->glass[1] = frame->clear && !frame->ordered;
     c->selection[0] = frame->picked;

@@ -24,6 +24,7 @@ typedef struct view_constants {
     float shadow_map[4];
     uint32_t frame_counts[4];
     uint32_t glass[4];
+    float cut[4];
     uint32_t selection[4];
 } view_constants;
 
@@ -46,7 +47,7 @@ typedef struct view_programs {
     GLuint cull, commands, order, keys, values;
     GLuint point, sphere, box, cast, ordered, surface, clear_surface;
     GLuint shadow_point, shadow_box, shadow_hull, shadow_surface;
-    GLuint box_lines, pair_lines, order_lines;
+    GLuint box_lines, pair_lines, order_lines, speed_lines;
     GLuint occlusion, light, composite, traced;
 } view_programs;
 

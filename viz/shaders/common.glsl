@@ -15,6 +15,7 @@ layout(std140, binding = 0) uniform Frame {
     vec4 shadow_map;     // x: texels of one metre, y: 1/texels, z: opacity of transparent bodies, w: ambient strength
     uvec4 frame_counts;  // x: bodies of this chunk, y: first body of this chunk, z: colour mode, w: 1 when culling for light
     uvec4 glass;         // x: 1 where bodies are as clear as their shapes are, y: 1 where the ordered drawing draws those alone
+    vec4 cut_plane;      // bodies where dot(cut_plane, (p, 1)) > 0 are left out
     uvec4 selection;     // x: picked slot + 1, y: list capacity, z: bodies in all, w: parts per body (ordered drawing)
 };
 
@@ -39,6 +40,8 @@ struct Part {
     vec4 rotation;
     vec4 size; // w: bits of its kind
 };
+
+bool is_cut(vec4 p) { return dot(cut_plane.xyz, p.xyz) + cut_plane.w > 0.0; }
 
 vec3 rotate(vec4 q, vec3 v) { return v + 2.0 * cross(q.xyz, cross(q.xyz, v) + q.w * v); }
 

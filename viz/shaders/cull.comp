@@ -43,7 +43,7 @@ void main() {
     bool one_point = false;
     if (body < frame_counts.x) {
         place = positions[body];
-        if (place.w > 0.0) range = parts_of(body);
+        if (place.w > 0.0 && !is_cut(place)) range = parts_of(body);
         if (range.y > 0u && glass.y > 0u && clear_sixteenths(body) > 0u) range.y = 0u; // throws no shadow either
         if (range.y > 0u && !visible(place.xyz, place.w)) range.y = 0u;
         one_point = range.y > 0u && frame_counts.w == 0u && pixel_radius(place.xyz, place.w) < BODY_POINT_PIXELS;

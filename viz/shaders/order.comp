@@ -11,7 +11,7 @@ void main() {
     uint body = order[i];
     uint limit = selection.w;
     uvec2 range = uvec2(0u);
-    bool known = body < selection.z && positions[body].w > 0.0;
+    bool known = body < selection.z && positions[body].w > 0.0 && !is_cut(positions[body]);
     if (known) range = parts_of(body);
     if (glass.y > 0u && known && clear_sixteenths(body) == 0u) range.y = 0u;
     if (range.y > 0u && !visible(positions[body].xyz, positions[body].w)) range.y = 0u;
