@@ -90,11 +90,11 @@ static uint64_t room_for(psv_context *context, const psv_box_set *sets, int coun
     for (int s = 0; s < count; ++s) {
         bench_method method;
         uint64_t pairs = 0;
-        create(context, &method, "lbvh", sets[s].count, 1);
+        create(context, &method, "auto", sets[s].count, 1);
         const psv_status status = psv_find_pairs(method.finder, &sets[s]);
-        if (status != PSV_OK && status != PSV_ERROR_CAPACITY) check(context, status, "lbvh");
+        if (status != PSV_OK && status != PSV_ERROR_CAPACITY) check(context, status, "auto");
         const psv_status ends = psv_finish_pairs(method.finder, &pairs);
-        if (ends != PSV_OK && ends != PSV_ERROR_CAPACITY) check(context, ends, "lbvh");
+        if (ends != PSV_OK && ends != PSV_ERROR_CAPACITY) check(context, ends, "auto");
         most = pairs > most ? pairs : most;
         psv_destroy_pair_finder(method.finder);
     }
