@@ -10,6 +10,7 @@
 #include "../queries/body_queries.h"
 #include "../solver/body_motion.h"
 #include "../solver/contact_roll.h"
+#include "../solver/sleeper_hits.h"
 #include "../world/world.h"
 #include "awake_list.h"
 #include "moved_boxes.h"
@@ -22,6 +23,7 @@
 // Items that a worker takes at a time; so many alone are faster on one thread.
 #define BODIES 1024
 #define PAIRS 64
+#define CONTACTS 1024
 
 // Fewer are solved faster on one thread.
 #define PARALLEL_BODIES 2048
@@ -234,18 +236,28 @@ static bool ground_drives(const psvi_sim *s) {
     return drives;
 }
 
+static void find_hits(void *data, uint64_t first, uint64_t end) {
+    const sim_loop *loop = data;
+    for (uint64_t i = first; i < end; ++i)
+        psvi_find_hit(loop->sim, loop->step, i);
+}
+
 static psv_status cpu_narrow(psv_world *world, const psvi_step *step) {
     const psvi_sim *s = &world->sim;
     const cpu_state *state = world->state;
     sim_loop loop = loop_of(world, step);
     if (state->awake.wakes) memset(s->wake, 0, s->slots); // bodies have woken
     s->counts->contacts = s->counts->points = 0;
+    s->counts->hits = 0;
     s->counts->pairs = *s->pair_count;
     psvi_run_ranges(world->context, *s->pair_count, PAIRS, narrow_pairs, &loop);
-    if (s->ground.first[s->ground.worlds] == 0) return PSV_OK; // no ground anywhere
-    const bool all = s->island != NULL && world->driven_ground && ground_drives(s);
-    if (all) loop.slots = NULL;
-    psvi_run_ranges(world->context, all ? s->slots : state->awake.count, 256, narrow_ground, &loop);
+    if (s->ground.first[s->ground.worlds] > 0) { // else no ground anywhere
+        const bool all = s->island != NULL && world->driven_ground && ground_drives(s);
+        if (all) loop.slots = NULL;
+        psvi_run_ranges(world->context, all ? s->slots : state->awake.count, 256, narrow_ground, &loop);
+    }
+    const bool fits = s->counts->contacts <= s->contact_capacity && s->counts->points <= s->point_capacity;
+    if (s->island != NULL && fits) psvi_run_ranges(world->context, s->counts->contacts, CONTACTS, find_hits, &loop);
     return PSV_OK;
 }
 
@@ -523,6 +535,8 @@ static psv_status cpu_finish(psv_world *world, const psvi_step *step) {
     sim_loop loop = loop_of(world, step);
     const uint64_t lost = s->counts->lost;
     psvi_run_ranges(world->context, state->awake.count, BODIES, end_bodies, &loop);
+    if (state->awake.wakes) memset(s->busy, 0, s->slots);
+    psvi_forget_hits(s->counts);
     psvi_settle_awake_list(&state->awake, s->counts->lost != lost);
     s->counts->kept_mask = psvi_kept_mask(s->counts->contacts);
     s->counts->kept_scale = psvi_kept_scale(s->counts->kept_mask, s->slots);

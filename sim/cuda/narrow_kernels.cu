@@ -1,6 +1,7 @@
 // Narrow phase on the device: pairs of round bodies at once, all others through lists, then the ground. Hulls have
 // kernels of their own (hull_kernels.cu).
 #include "../contacts/narrow.h"
+#include "../solver/sleeper_hits.h"
 #include "step_kernels.h"
 #include "tuning.h"
 
@@ -8,7 +9,7 @@
 __global__ void psvk_check_pairs(psvi_sim s) {
     if (s.counts->halted) return;
     s.counts->pairs = *s.pair_count;
-    if (*s.pair_count > s.pair_capacity) s.counts->halted = 1;
+    if (*s.pair_count > s.pair_capacity) s.counts->halted = PSVI_HALTED_NO_ROOM;
 }
 
 // Reserves a contact of one point for each thread of the block with `hit`; asked for once a block, or the counters
@@ -133,10 +134,29 @@ __global__ void __launch_bounds__(PSVI_NARROW_BLOCK) psvk_ground_other(psvi_sim 
     psvi_narrow_ground(&s, &step, i, false, false);
 }
 
-// Stops this step when contacts did not fit. One thread.
-__global__ void psvk_check_contacts(psvi_sim s) {
+static __device__ bool contacts_fit(const psvi_sim &s) {
+    return s.counts->contacts <= s.contact_capacity && s.counts->points <= s.point_capacity;
+}
+
+// In: contacts, of a world whose bodies sleep. Out: marks of the islands that are hit. One thread a contact,
+// grid-stride; of contacts without a sleeper it reads 8 bytes and two flags.
+__global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_find_hits(psvi_sim s, psvi_step step) {
+    if (s.counts->halted || !contacts_fit(s)) return;
+    const uint64_t count = s.counts->contacts;
+    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count; i += (uint64_t)gridDim.x * blockDim.x)
+        psvi_find_hit(&s, &step, i);
+}
+
+// Stops this step when contacts did not fit, or a sleeper is hit. One thread.
+__global__ void psvk_check_contacts(psvi_sim s, bool repeats) {
     psvi_step_counts *c = s.counts;
-    if (c->contacts > s.contact_capacity || c->points > s.point_capacity) c->halted = 1;
+    if (c->halted) return;
+    if (!contacts_fit(s)) {
+        c->halted = PSVI_HALTED_NO_ROOM;
+    } else if (repeats && psvi_tries_again(c)) {
+        c->halted = PSVI_HALTED_BY_HIT;
+        ++c->tries;
+    }
 }
 
 // All but round bodies, and what is on meshes.
@@ -167,6 +187,7 @@ cudaError_t psvi_launch_narrow(const psvi_sim *sim, const psvi_step *step, bool 
         cudaError_t error = launch_narrow_general(sim, step, ground, processors, stream);
         if (error != cudaSuccess) return error;
     }
-    psvk_check_contacts<<<1, 1, 0, stream>>>(*sim);
+    if (sim->island != NULL) psvk_find_hits<<<blocks, PSVI_SIM_BLOCK, 0, stream>>>(*sim, *step);
+    psvk_check_contacts<<<1, 1, 0, stream>>>(*sim, step->repeats);
     return cudaGetLastError();
 }

@@ -13,6 +13,7 @@ __global__ void psvk_reset_counts(psvi_sim s) {
     c->contacts = 0;
     c->points = 0;
     c->others = c->searched = c->unmet = c->followed = c->hulls = c->hulls_followed = 0;
+    c->hits = 0;
     c->colours = 0;
     c->uncoloured[0] = c->uncoloured[1] = 0;
 }
@@ -86,6 +87,7 @@ __global__ void __launch_bounds__(PSVI_ATTRACT_LANES *PSVI_ATTRACT_SLICES) psvk_
 __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_end(psvi_sim s, psvi_step step) {
     uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= s.slots || s.counts->halted) return;
+    if (s.busy != NULL) s.busy[i] = 0;
     psvi_end_body(&s, &step, i);
 }
 
@@ -105,6 +107,7 @@ __global__ void psvk_set_mask(psvi_sim s) {
     c->kept_mask = psvi_kept_mask(c->contacts);
     c->kept_scale = psvi_kept_scale(c->kept_mask, s.slots);
     c->points_kept = c->points;
+    psvi_forget_hits(c);
 }
 
 // Counts the step and tells the host. One thread.

@@ -56,6 +56,28 @@ PSVI_HD void psvi_mark(uint8_t *address) {
 #endif
 }
 
+// The larger of a number that is not negative and `value`; others may be raising it too.
+PSVI_HD void psvi_raise(float *address, float value) {
+#if defined(__CUDA_ARCH__)
+    if (*(const volatile float *)address < value) atomicMax((int *)address, __float_as_int(value));
+#else
+    float now;
+    __atomic_load(address, &now, __ATOMIC_RELAXED);
+    while (now < value && !__atomic_compare_exchange(address, &now, &value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+#endif
+}
+
+PSVI_HD float psvi_load_float(const float *address) {
+#if defined(__CUDA_ARCH__)
+    return *(const volatile float *)address;
+#else
+    float now;
+    __atomic_load(address, &now, __ATOMIC_RELAXED);
+    return now;
+#endif
+}
+
 PSVI_HD uint32_t psvi_load_relaxed(const uint32_t *address) {
 #if defined(__CUDA_ARCH__)
     return *(const volatile uint32_t *)address;

@@ -140,6 +140,10 @@ typedef struct psvi_kept_contact {
     uint32_t count_colour; // count | colour << 8 | marks
 } psvi_kept_contact;
 
+#define PSVI_HALTED_NO_ROOM 1u // a buffer was too small
+#define PSVI_HALTED_BY_HIT 2u  // a sleeper was hit, which is to be awake in this step
+#define PSVI_MOST_TRIES 8u     // of a step, for hits: what they find after these wakes for the next one
+
 // Counters of a step, in the backend's memory.
 typedef struct psvi_step_counts {
     uint64_t contacts; // asked for; may exceed the room
@@ -150,7 +154,10 @@ typedef struct psvi_step_counts {
     uint64_t hulls, hulls_followed; // searched and followed pairs with a hull, on CUDA
     uint64_t lost;                  // since creation
     uint64_t steps;                 // steps done since creation
-    uint32_t halted;                // a buffer was too small: this step and those after it have not happened
+    uint32_t halted;                // PSVI_HALTED_: this step and those after it have not happened; 0: they have
+    uint32_t hits;                  // a sleeper was hit: the step begins again (sleeper_hits.h)
+    uint32_t tries;                 // of the step so far, that were given up for hits
+    float push[3];                  // of the hits of these tries, by axis: the most speed of approach
     uint32_t colours;
     uint32_t uncoloured[2]; // of this and the next round of colouring
     uint64_t serial;        // of what was told to the host
@@ -200,7 +207,8 @@ typedef struct psvi_sim {
     sym3 *inv_inertia;     // world frame
     psvi_f4 *acceleration; // of self-gravity, w: mass; NULL without it
     // only of worlds whose bodies sleep: label of the island (a slot), seconds that a body has been slow; by label:
-    // whether it is to wake, or may not sleep
+    // whether it is to wake; between the loops of a step: by body, whether it has woken in this step, later by label,
+    // whether it may not sleep
     uint32_t *island;
     float *still;
     uint8_t *wake, *busy;
@@ -260,7 +268,7 @@ typedef struct psvi_step {
     float hit_speed;             // of hit events, m/s
     float sleep_speed;           // m/s
     bool sleeps;                 // islands are looked for after this step
-    bool wakes_all;              // everything was woken before it
+    bool repeats;                // it begins again with sleepers awake that it finds are hit; not in a captured graph
     float restitution_threshold; // slower impacts do not bounce, m/s
     // New velocities for some bodies before the step («brownian»): slots [kick_first, +kick_count), wrapping.
     uint32_t kick_first, kick_count;

@@ -27,6 +27,7 @@ PSVI_HD bool psvi_sleep_on(const psvi_sim *s, uint32_t i) {
     if (s->wake[s->island[i]] == 0) return true;
     s->flags[i] = (uint8_t)(s->flags[i] & ~(PSVI_FLAG_ASLEEP | PSV_BOX_STATIC));
     s->still[i] = 0;
+    s->busy[i] = 1;
     return false;
 }
 
@@ -34,17 +35,47 @@ PSVI_HD void psvi_wake_island(const psvi_sim *s, uint32_t i) {
     if (psvi_is_asleep(s, i)) psvi_mark(&s->wake[s->island[i]]);
 }
 
+// The same within a step, which then begins again with the island awake.
+PSVI_HD void psvi_wake_hit(const psvi_sim *s, uint32_t i) {
+    if (!psvi_is_asleep(s, i)) return;
+    psvi_wake_island(s, i);
+    psvi_fetch_or(&s->counts->hits, 1);
+}
+
+// The step begins again, once its contacts are known.
+PSVI_HD bool psvi_tries_again(const psvi_step_counts *c) { return c->hits != 0 && c->tries < PSVI_MOST_TRIES; }
+
+// The step is done.
+PSVI_HD void psvi_forget_hits(psvi_step_counts *c) {
+    c->tries = 0;
+    c->push[0] = c->push[1] = c->push[2] = 0;
+}
+
+// What moves so fast hits a sleeper.
+PSVI_HD void psvi_note_push(const psvi_sim *s, v3 velocity) {
+    psvi_raise(&s->counts->push[0], fabsf(velocity.x));
+    psvi_raise(&s->counts->push[1], fabsf(velocity.y));
+    psvi_raise(&s->counts->push[2], fabsf(velocity.z));
+}
+
 // Is kinematic and moves.
 PSVI_HD bool psvi_drives(const psvi_sim *s, uint32_t i) {
     return !(s->linear[i].velocity.w > 0) && s->linear[i].moved.w != 0;
 }
 
-// Two bodies near each other that the solver cannot move, so there is no contact to be made: a kinematic body that
-// moves wakes who sleeps.
+// A kinematic body is near another one, which wakes if it sleeps.
+PSVI_HD void psvi_wake_by_driver(const psvi_sim *s, uint32_t driver, uint32_t body) {
+    if (!psvi_drives(s, driver) || !psvi_is_asleep(s, body)) return;
+    const float turning = v3_length(v3_of4(s->angular[driver].velocity)) * s->position[driver].w;
+    psvi_note_push(s, v3_add(v3_abs(v3_of4(s->linear[driver].velocity)), v3_make(turning, turning, turning)));
+    psvi_wake_hit(s, body);
+}
+
+// Two bodies near each other that the solver cannot move, so there is no contact to be made.
 PSVI_HD void psvi_wake_by_pair(const psvi_sim *s, uint32_t a, uint32_t b) {
     if (s->island == NULL) return;
-    if (psvi_drives(s, a)) psvi_wake_island(s, b);
-    if (psvi_drives(s, b)) psvi_wake_island(s, a);
+    psvi_wake_by_driver(s, a, b);
+    psvi_wake_by_driver(s, b, a);
 }
 
 // Whether the bodies of contact i pressed on each other in the step, or were only near.
@@ -55,7 +86,16 @@ PSVI_HD bool psvi_presses(const psvi_sim *s, const psvi_contact *c) {
     return pressing > 0;
 }
 
-// Contact i after the step: what presses on a sleeper wakes it, and what a kinematic body moves does not fall asleep.
+// And in the step before: what is only nudged does not.
+PSVI_HD bool psvi_pressed_before(const psvi_sim *s, const psvi_contact *c) {
+    float pressing = 0;
+    for (uint32_t k = 0; k < c->count; ++k)
+        pressing += s->points[c->first + k].impulse.x; // with which the step began
+    return pressing > 0;
+}
+
+// Contact i after the step: what presses on a sleeper for two steps wakes it, and what a kinematic body moves does not
+// fall asleep.
 PSVI_HD void psvi_wake_by_contact(const psvi_sim *s, uint64_t i) {
     const psvi_contact *c = &s->contacts[i];
     const bool sleeps_a = psvi_is_asleep(s, c->a), sleeps_b = psvi_is_asleep(s, c->b);
@@ -63,14 +103,13 @@ PSVI_HD void psvi_wake_by_contact(const psvi_sim *s, uint64_t i) {
     if (!sleeps_a && !sleeps_b && !drives_a && !drives_b) return;
     if (drives_a) s->still[c->b] = 0;
     if (drives_b) s->still[c->a] = 0;
-    if (!psvi_presses(s, c)) return;
+    if (!psvi_presses(s, c) || !psvi_pressed_before(s, c)) return;
     if (sleeps_a) psvi_wake_island(s, c->a);
     if (sleeps_b) psvi_wake_island(s, c->b);
 }
 
 // Body i after the step: how long it has been slow. What spins is as fast as its surface.
 PSVI_HD void psvi_count_still(const psvi_sim *s, const psvi_step *step, uint32_t i) {
-    s->busy[i] = 0;
     if (psvi_is_asleep(s, i)) return; // keeps its island
     s->island[i] = i;
     if (!psvi_is_awake(s, i)) return;
@@ -122,6 +161,7 @@ PSVI_HD void psvi_fall_asleep(const psvi_sim *s, uint32_t i) {
 // Body i gets its island's label, once it is known who sleeps. Other bodies may be following the path meanwhile, but it
 // stays within the island, and only its end is written.
 PSVI_HD void psvi_label_island(const psvi_sim *s, uint32_t i) {
+    s->busy[i] = 0;
     if (psvi_is_asleep(s, i)) s->island[i] = psvi_island_root(s, i);
 }
 

@@ -169,6 +169,8 @@ psv_status psvi_wake_body(psv_world *world, uint32_t slot) {
 
 psv_status psvi_wake_all(psv_world *world) {
     if (world->sim.island == NULL) return PSV_OK;
-    world->next.wakes_all = true;
+    // A step that was put off has marks of its own, of those that are hit.
+    const psv_status status = psvi_settle_unless_captured(world);
+    if (status != PSV_OK) return status;
     return world->context->ops->fill(world->context, world->sim.wake, 1, world->def.max_bodies);
 }

@@ -57,6 +57,7 @@ void psvi_make_step(const psv_world *world, float seconds, psvi_step *step) {
     step->hit_speed = def->hit_speed;
     step->sleep_speed = def->sleep_speed;
     step->sleeps = false;
+    step->repeats = true;
     step->bounces = world->bounces;
     step->rolls = false;
     step->loads = def->self_gravity > 0;
@@ -112,9 +113,8 @@ static psv_status find_pairs(psv_world *world) {
     return PSV_OK;
 }
 
-static psv_status run_phases(psv_world *world, const psvi_step *step) {
+static psv_status find_contacts(psv_world *world, const psvi_step *step) {
     psv_context *context = world->context;
-    psvi_sim *s = &world->sim;
     psvi_phase_begin(context, PSV_PHASE_BOUNDS);
     psv_status status = world->ops->begin(world, step);
     psvi_phase_end(context, PSV_PHASE_BOUNDS);
@@ -124,6 +124,18 @@ static psv_status run_phases(psv_world *world, const psvi_step *step) {
     psvi_phase_begin(context, PSV_PHASE_NARROW);
     status = narrow_until_it_fits(world, step);
     psvi_phase_end(context, PSV_PHASE_NARROW);
+    return status;
+}
+
+static psv_status run_phases(psv_world *world, const psvi_step *step) {
+    psv_context *context = world->context;
+    psvi_sim *s = &world->sim;
+    psv_status status = find_contacts(world, step);
+    while (status == PSV_OK && context->ops->immediate && psvi_tries_again(s->counts)) {
+        ++s->counts->tries;
+        status = find_contacts(world, step); // with those awake that are hit
+    }
+    if (status != PSV_OK) return status;
     psvi_phase_begin(context, PSV_PHASE_SOLVE);
     if (status == PSV_OK && step->self_gravity > 0) status = world->ops->attract(world, step);
     if (status == PSV_OK) status = world->ops->solve(world, step);
@@ -173,16 +185,17 @@ static psv_status repeat_steps(psv_world *world, const psvi_step_counts *counts)
         status = psvi_grow_contacts(world, counts->contacts * 3 / 2, counts->points * 3 / 2);
     psvi_step_counts fresh = {0};
     if (status == PSV_OK) status = psvi_read_array(world, &fresh, s->counts, 0, 1, sizeof fresh);
+    // A try without room has woken who was to wake, and may not know yet who is hit: it finds them again.
+    if (status == PSV_OK && s->wake != NULL && fresh.halted == PSVI_HALTED_NO_ROOM)
+        status = world->context->ops->fill(world->context, s->wake, 0, world->def.max_bodies);
     fresh.halted = 0;
     if (status == PSV_OK) status = psvi_write_array(world, s->counts, &fresh, 0, 1, sizeof fresh);
     for (uint64_t i = fresh.steps; status == PSV_OK && i < world->steps_asked; ++i) {
-        psvi_step step = world->pending[i % PSVI_PENDING_STEPS];
-        // The try that stopped has woken who was to wake, and its pairs have woken others for the next step: their
-        // marks would wake them in this one. Calls after it have woken everything for a later step.
-        const bool first = i == fresh.steps;
-        if (s->wake != NULL && (first || step.wakes_all))
-            status = world->context->ops->fill(world->context, s->wake, !first, world->def.max_bodies);
-        if (status == PSV_OK) status = run_step(world, &step);
+        const psvi_step step = world->pending[i % PSVI_PENDING_STEPS];
+        status = run_step(world, &step);
+        // Where one sleeper was hit the next may be: steps behind one that halts again would be launched in vain.
+        psvi_step_counts now;
+        if (status == PSV_OK && s->wake != NULL && world->ops->poll(world, &now, true) && now.halted) break;
     }
     return status;
 }
@@ -201,7 +214,7 @@ static psv_status look(psv_world *world, bool wait) {
         psv_status status = psv_synchronize(world->context);
         if (status == PSV_OK && world->ops->poll(world, &counts, true)) status = repeat_steps(world, &counts);
         if (status != PSV_OK) return status;
-        if (!wait) return PSV_OK;
+        if (!wait && world->sim.wake == NULL) return PSV_OK; // where bodies sleep the host has waited
     }
     if (wait) return collect_lost(world, counts.lost);
     return PSV_OK;
@@ -226,9 +239,9 @@ psv_status psv_world_step(psv_world *world, float seconds) {
     psvi_step step;
     psvi_make_step(world, seconds, &step);
     step.sleeps = step.sleeps && !captured; // of every eighth step; a graph is one step
+    step.repeats = !captured;               // nobody would repeat it
     world->pending[world->steps_asked % PSVI_PENDING_STEPS] = step;
     world->next.kick_count = 0;
-    world->next.wakes_all = false;
     if (world->sim.slots == 0) {
         ++world->idle_steps;
         return PSV_OK;

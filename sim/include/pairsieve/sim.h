@@ -123,10 +123,10 @@ typedef struct psv_world_def {
     uint32_t sub_world_count;    // 1 to 2^24; default 1
     bool contact_events;         // each step fills the buffers of psv_world_contacts and events; default false
     // Bodies that touch fall asleep together, as islands, when all have been slower than sleep_speed (m/s, > 0; default
-    // 0.05) for half a second. An island wakes when something presses on one of its bodies, when a call changes one, or
-    // when gravity changes. Sleepers cost little, but resting positions then depend on when a heap was disturbed.
-    // Contacts of sleepers are not listed, and begin again when they wake. Not with self_gravity. Steps of a captured
-    // graph put no body to sleep. Default false.
+    // 0.05) for half a second. An island wakes when something hits one of its bodies faster than that, presses on one,
+    // when a call changes one, or when gravity changes. Sleepers cost little, but resting positions then depend on when
+    // a heap was disturbed. Contacts of sleepers are not listed, and begin again when they wake. Not with self_gravity.
+    // Steps of a captured graph put no body to sleep. Default false.
     bool sleeping;
     float sleep_speed;
     float hit_speed;                    // m/s; from this speed of approach on there are hit events; >= 0; default 1
@@ -240,7 +240,8 @@ psv_status psv_closest_bodies(psv_world *world, const psv_query_set *spheres, ps
 psv_status psv_overlap_bodies(psv_world *world, const psv_query_set *spheres, const psv_query_lists *lists);
 
 // Settings that can be changed at any time between steps; steps that a graph has captured keep theirs. Values as in
-// psv_world_def, as it stands now: psv_get_world_def (its names point into the world). Do not block.
+// psv_world_def, as it stands now: psv_get_world_def (its names point into the world). Do not block, but for
+// psv_set_gravity of a world whose bodies sleep.
 psv_status psv_set_gravity(psv_world *world, const float gravity[3]);
 psv_status psv_set_substeps(psv_world *world, uint32_t substeps);
 psv_status psv_set_restitution_threshold(psv_world *world, float speed);
@@ -256,7 +257,8 @@ psv_status psv_set_shape_surface(psv_world *world, uint32_t shape, float frictio
 psv_status psv_set_damping(psv_world *world, psv_body_id id, float linear, float angular);
 psv_status psv_set_gravity_scale(psv_world *world, psv_body_id id, float scale);
 
-// One frame of `seconds`, more than 0 and at most 1 (in def.substeps). Asynchronous on CUDA, can be captured.
+// One frame of `seconds`, more than 0 and at most 1 (in def.substeps). Asynchronous on CUDA, can be captured; the
+// captured step takes a sleeper that is hit for static, and wakes it for the next one.
 // Errors: PSV_ERROR_ARGUMENT (seconds), PSV_ERROR_MEMORY (growth; the step has not happened), PSV_ERROR_DEVICE. The
 // pair and contact buffers may grow between steps (see psv_world_def). After growth, and after bodies or shapes are
 // created, a captured graph must be captured again.
@@ -266,9 +268,9 @@ uint64_t psv_world_body_count(const psv_world *world); // living bodies, static 
 uint64_t psv_world_slot_count(const psv_world *world); // slots in use: the length of the arrays below
 
 // Body arrays by slot, in memory of the context's backend, for reading and for programs that drive thousands of worlds;
-// valid until bodies are created or the world is destroyed. Each slot is 4 floats. A step that found too little room
-// happens within the next call of psv_world_step or the next call that Blocks, such as psv_read_world_counters. Only
-// after that call do the arrays show all steps.
+// valid until bodies are created or the world is destroyed. Each slot is 4 floats. On CUDA a step that found too little
+// room, or a sleeper that is hit, happens within the next call of psv_world_step or the next call that Blocks, such as
+// psv_read_world_counters. Only after that call do the arrays show all steps.
 psv_buffer psv_world_positions(const psv_world *world);          // x, y, z, bounding radius (0: empty slot)
 psv_buffer psv_world_rotations(const psv_world *world);          // quaternion x, y, z, w
 psv_buffer psv_world_velocities(const psv_world *world);         // x, y, z, inverse mass (0: static or kinematic)
