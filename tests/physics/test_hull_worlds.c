@@ -207,7 +207,7 @@ static void damaged_snapshots_are_refused(void **unused) {
     step(&s, 3);
     check(&s, psv_save_snapshot(s.world, SNAPSHOT));
     assert_true(snapshot_read(&file, SNAPSHOT) && snapshot_u64(&file, SNAPSHOT_CONTACTS) == 1);
-    const uint64_t at_points = SNAPSHOT_SHAPES + 64;
+    const uint64_t at_points = SNAPSHOT_SHAPES + SNAPSHOT_SHAPE_BYTES;
     assert_memory_equal(file.data + at_points, points, sizeof points);
     for (int kind = 0; kind < 5; ++kind) {
         psv_world *world = NULL;

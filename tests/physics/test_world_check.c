@@ -40,7 +40,7 @@ static void every_step_is_right(void **unused) {
         ++steps;
     }
     const psv_world_check found = check_of(&s);
-    assert_in_range(found.steps, 1, steps);
+    assert_in_range(found.steps, 1, 2 * steps); // some steps begin again
     assert_int_equal(found.boxes, 16 * found.steps);
     assert_true(found.pairs > 0 && found.ms > 0 && found.elapsed_ms >= found.ms);
     assert_int_equal(found.missing + found.extra + found.first_step, 0);

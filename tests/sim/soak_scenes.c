@@ -14,6 +14,7 @@
 
 #include "../core/counted_memory.h"
 #include "../test_scale.h"
+#include "emitted_bodies.h"
 
 #define MOST_RUNS 64
 #define SETTLED 1000 // frames, or half of them: memory is compared with what is held then
@@ -128,7 +129,7 @@ static void *run_scene(void *argument) {
         run->host_bytes_at[frame == frames - 1] = host_bytes();
     }
     if (status == PSV_OK) {
-        check_world(context, world, created, run);
+        check_world(context, world, created + emitted_bodies(run->scene, run->frames, options.bodies), run);
     } else {
         (void)snprintf(run->failure, sizeof run->failure, "%s: %s", psv_status_name(status), psv_last_error(context));
     }

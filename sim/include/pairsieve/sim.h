@@ -293,7 +293,7 @@ psv_status psv_world_find_pairs_on(psv_world *world, psv_context *context);
 
 // Checks of the pairs while the world runs, by psv_check_pairs: some bodies' boxes against those of all bodies.
 typedef struct psv_world_check {
-    uint64_t steps;          // that were checked
+    uint64_t steps;          // that were checked; one that began again, for room or a sleeper's sake, counts each time
     uint64_t boxes, pairs;   // sums of psv_pair_check
     uint64_t missing, extra; // likewise: both 0 when all is well
     uint64_t first_step;     // psv_world_counters.frame of the first difference; 0: none
