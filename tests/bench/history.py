@@ -7,6 +7,7 @@ The lines are taken from the CSV files that measure.sh wrote for the machine. A 
 replaced, so a second run of one commit does not add lines. --take moves the files of FOLDER to the machine first.
 """
 import csv
+import json
 import os
 import shutil
 import sys
@@ -43,17 +44,25 @@ def lines_of(results, machine):
 
 
 def take(results, folder, machine):
-    """Moves what measure.sh --out left into the machine's folder. All rows have one commit; else a sentence."""
+    """Moves what measure.sh --out left into the machine's folder, and the papers' page to docs/measured. All has one
+    commit; else a sentence."""
     names = sorted(name for name in os.listdir(folder) if name.endswith(".csv") or name in ("papers.html", "papers.json"))
     tables = [name for name in names if name.endswith(".csv")]
     commits = {row.get("commit") for name in tables for row in read(os.path.join(folder, name))}
+    if "papers.json" in names:
+        with open(os.path.join(folder, "papers.json"), encoding="utf-8") as file:
+            commits.add(json.load(file)["machine"]["commit"])
     if len(commits) != 1:
         return f"the files of {folder} come from {len(commits)} commits, and one is wanted"
     os.makedirs(os.path.join(results, machine), exist_ok=True)
+    pages = os.path.join(results, "..", "..", "..", "docs", "measured")
+    places = {name: os.path.join(results, machine, name) for name in names}
+    if "papers.html" in names:
+        places["papers.html"] = os.path.join(pages, f"papers-{machine}.html")
     for name in names:
-        shutil.copyfile(os.path.join(folder, name), os.path.join(results, machine, name + ".part"))
+        shutil.copyfile(os.path.join(folder, name), places[name] + ".part")
     for name in names:
-        os.replace(os.path.join(results, machine, name + ".part"), os.path.join(results, machine, name))
+        os.replace(places[name] + ".part", places[name])
     return None
 
 

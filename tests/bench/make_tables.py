@@ -289,6 +289,9 @@ TABLES = {
     "segments": lambda: listing(f"{H100}/segments.csv", [
         ("backend", "backend", plain), ("segments", "shape", plain), ("keys", "keys", plain), ("elements", "elements", count), ("ms, a call", "ms", time),
         ("ms, in a graph", "graph_ms", time), ("faster yardstick, ms", "yardstick_ms", time), ("times ours", "ratio", ratio)]),
+    "stream": lambda: listing(f"{H100}/stream.csv", [
+        ("arrays", "memory", plain), ("pairs", "pairs", whole), ("memory of the sort, bytes", "memory_bytes", whole), ("runs", "runs", plain),
+        ("s", "sort_s", time), ("the bus alone, s", "bus_s", time), ("bus over sort", "ratio", ratio)]),
     "pairs-gpu-largest": lambda: listing(f"{H200}/collision.csv", [
         ("scene", "scene", plain), ("boxes", "boxes", count), ("pairs", "pairs", whole), ("ms, a call", "median_ms", time)],
         method="rows", boxes="100000000"),

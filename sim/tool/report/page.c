@@ -104,7 +104,7 @@ static void write_facts(FILE *out, const json_t *machine) {
                                            {"workers", "threads"},
                                            {"memory_bytes", "memory, GiB"},
                                            {"gpu", "GPU"},
-                                           {"gpu_driver", "driver"},
+                                           {"gpu_driver", "CUDA of the driver"},
                                            {"system", "system"},
                                            {"load_average", "load at the start"},
                                            {"version", "version"},
@@ -118,6 +118,8 @@ static void write_facts(FILE *out, const json_t *machine) {
         fprintf(out, "<div><b>%s</b>", facts[f][1]);
         if (json_is_string(value))
             chart_write_text(out, json_string_value(value));
+        else if (strcmp(facts[f][0], "gpu_driver") == 0) // 1000 * major + 10 * minor
+            fprintf(out, "%d.%d", (int)json_integer_value(value) / 1000, (int)json_integer_value(value) % 1000 / 10);
         else
             fprintf(out, "%.4g", json_number_value(value) / (strcmp(facts[f][0], "memory_bytes") == 0 ? 0x1p30 : 1));
         fputs("</div>\n", out);
