@@ -38,11 +38,11 @@ typedef struct view_time_line {
 
 typedef struct view_hud_model {
     bool show_panel, show_help;
-    bool folded; // the panel is one line at the lower edge
+    bool folded;    // the panel is one line at the lower edge
+    bool read_only; // nobody can click: only the costs of the scene, no switches
+    bool loading, paused, transparent, shadows, fly, ordering, check_sampled, follow, has_picked, recording;
     view_play play;
     view_time_line line;
-    bool read_only; // nobody can click: only the costs of the scene, no switches
-    bool loading, paused, transparent, shadows, fly;
     view_names scenes, backends, sorts, broad_phases, colours;
     uint32_t overlays;
     const char *device;   // that computes
@@ -54,24 +54,19 @@ typedef struct view_hud_model {
     const char *explanation; // how the pairs were found, or empty
     uint32_t drawn[4];
     double frame_ms, draw_ms, order_ms;
-    bool ordering;
     const psv_render_statistics *traced; // of a ray-traced picture; NULL: it is drawn
     uint32_t traced_width, traced_height;
     const view_history *history;
     const view_check *check;
     const view_comparison *sorts_timed, *broad_phases_timed; // of no methods: not timed yet
-    bool check_sampled;
-    psv_world_check world_check; // of the world's own checks
-    bool follow;
+    psv_world_check world_check;                             // of the world's own checks
     float cut_share;
-    bool has_picked;
     uint32_t picked_slot;
     psv_aabb picked_box;
     float picked_speed;
     const uint32_t *partners;
     uint64_t partner_count;
     uint32_t partners_shown;
-    bool recording;
 } view_hud_model;
 
 // What the user asked for in this frame; -1 and false: nothing.

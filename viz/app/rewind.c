@@ -78,7 +78,7 @@ void view_note_step(view_rewind *rewind, psv_scene *scene, uint32_t whole, float
     drop_undone(rewind, rewind->now);
     rewind->steps[rewind->now % (VIEW_REWIND_STEPS + 1)] = (view_rewind_step){whole, part, rewind->touched};
     rewind->touched = false;
-    for (uint32_t i = 0; i < rewind->states; ++i)
+    for (uint32_t i = 0; i < VIEW_REWIND_STATES; ++i)
         if (rewind->kept[i] >= rewind->now) rewind->kept[i] = UINT64_MAX;
     if (rewind->now % rewind->every == 0) keep(rewind, scene);
 }
