@@ -15,11 +15,3 @@ extern "C" void cpu_sort_parallel(float *keys, uint64_t count) {
     std::sort(keys, keys + count);
 #endif
 }
-
-extern "C" bool cpu_sort_has_parallel(void) {
-#if defined(_OPENMP) && defined(__GLIBCXX__)
-    return true;
-#else
-    return false;
-#endif
-}

@@ -2,7 +2,6 @@
 #ifndef BENCH_CPU_SORTS_H
 #define BENCH_CPU_SORTS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -11,7 +10,6 @@ extern "C" {
 
 void cpu_sort_std(float *keys, uint64_t count);      // std::sort, one core
 void cpu_sort_parallel(float *keys, uint64_t count); // the parallel sort of libstdc++, all cores
-bool cpu_sort_has_parallel(void);
 
 #ifdef __cplusplus
 }

@@ -101,17 +101,4 @@ PSVI_HD void psvi_keep_key(const psvi_sim *s, const psvi_contact *c) {
     kept->count_colour = c->count | c->colour << 8;
 }
 
-// Keeps a contact for the next step.
-PSVI_HD void psvi_keep_contact(const psvi_sim *s, const psvi_contact *c, const psvi_point *lead) {
-    for (uint32_t i = 0; i < c->count; ++i) {
-        const psvi_point *p = i == 0 ? lead : &s->points[c->first + i];
-        psvi_kept_point *k = &s->kept_points[c->first + i];
-        k->feature = p->feature;
-        k->impulse[0] = p->impulse.x;
-        k->impulse[1] = p->impulse.y;
-        k->impulse[2] = p->impulse.z;
-    }
-    psvi_keep_key(s, c);
-}
-
 #endif

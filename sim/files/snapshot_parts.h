@@ -14,7 +14,6 @@
 #define PSVI_SNAPSHOT_FORCES 1u // bodies have dampings and scales of gravity
 #define PSVI_SNAPSHOT_USER 2u   // bodies have user data
 #define PSVI_SNAPSHOT_SLEEP 4u  // bodies sleep
-#define PSVI_SNAPSHOT_HEAD 16u  // bytes before psvi_world_part
 
 // Fixed-size numbers of a world.
 typedef struct psvi_world_part {

@@ -12,7 +12,6 @@
 #define WARM_FRAMES 3
 #define LEAST_FRAMES 5
 #define MOST_FRAMES 240
-#define MOST_SCENES 16
 #define MOST_SORTS 400
 #define MEMORY_PAIRS_PER_BOX 8
 
