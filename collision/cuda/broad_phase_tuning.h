@@ -5,8 +5,7 @@
 #define PSVI_BLOCK_THREADS 256  // of kernels whose threads take one item after the other, as the data come
 #define PSVI_SEARCH_THREADS 128 // of a block that searches a tree or makes its leaves
 
-#define SWEEP_SAMPLES 1024  // boxes that the axis is chosen from; one block
-#define SWEEP_OWN_STEPS 256 // candidates that a thread tests alone before its warp helps; in sap3 too
+#define SWEEP_OWN_STEPS 256 // candidates that a thread tests alone before its warp helps, in the papers' sweep and sap3
 
 #define LBVH_SAMPLES 128      // boxes that the scene's extent and the usual size are estimated from; one block
 #define LBVH_LEAF_THREADS 512 // 8^3: a block makes three levels of runs
@@ -23,7 +22,6 @@
 #define LBVH_CLASS_WIDE 4.0f      // and so many times wider than that
 #define LBVH_CLASS_SAMPLES 8      // of a class, at least, or it has the scene's extent
 
-#define TREE_QUERY_BLOCKS 7 // of walks per multiprocessor: 72 registers
 // Walks of rays and points: queries of a warp, idle lanes that get new ones, and the share of lanes (one in so many)
 // that wait for items when these are tested.
 #define TREE_WALK_QUERIES 128
@@ -31,17 +29,11 @@
 #define TREE_WALK_WAITING 2
 #define TREE_WALK_FROM 64 // rays below which all take the plain walk
 
-#define GRID_SAMPLES 256      // boxes that the cell size is chosen from; one block
-#define GRID_CELL_SCALE 1.25f // cell over the largest sampled box
-#define GRID_OWN_STEPS 64     // successors in a cell that a thread tests alone before its warp helps
-#define GRID_LARGE_TILE 128   // large boxes in shared memory at a time
-
 #define BOUNDS_THREAD_POINTS 16 // longer point sets get a warp
 #define BOUNDS_WARP_POINTS 1024 // longer ones a block
 
 #define PAIR_OPS_TILE 1024 // pairs that a block compares and compacts
 
-#define GROUP_THREADS 256
 #define GROUP_TILE 1024        // pairs that a block counts, places and compares at a time
 #define GROUP_SCAN_TILE 2048   // boxes whose counts a block adds up at a time
 #define GROUP_THREAD_ROW 16u   // pairs of one box that a thread puts in order

@@ -10,7 +10,7 @@
 #include "tree_kernels.h"
 
 #define WALK_FULL 0xffffffffu
-#define WALK_BOUNDS __launch_bounds__(PSVI_SEARCH_THREADS, TREE_QUERY_BLOCKS)
+#define WALK_BOUNDS __launch_bounds__(PSVI_SEARCH_THREADS, 7) // 72 registers, seven blocks a multiprocessor
 
 // What a lane looks for, by kind of query: where it begins (false: nothing can be found; `some`: the tree has a root
 // and items of the query's world), which slots of a node matter, what an item means (true: the walk is over), and what

@@ -10,14 +10,16 @@
 #include "radix_elements.h"
 #include "sort_cpu_tuning.h"
 
+// A counter costs 1. An element costs 5 in one digit pass, and 6 where there are more digits than the 512 lines of L1.
+// The ratio decides between few wide and many narrow digits.
 psvi_digits psvi_plan_digits(size_t count, uint32_t width) {
     psvi_digits best = {0};
     uint64_t best_cost = UINT64_MAX;
     for (uint32_t passes = 1; passes <= 8; ++passes) {
         const uint32_t bits = (width + passes - 1) / passes;
         if (bits > RADIX_MAX_DIGIT_BITS || bits == 0) continue;
-        const uint64_t element = RADIX_ELEMENT_COST + (bits > RADIX_NEAR_DIGIT_BITS ? 1 : 0);
-        const uint64_t cost = passes * ((uint64_t)count * element + ((uint64_t)1 << bits));
+        const uint64_t digits = (uint64_t)1 << bits, element = digits > 512 ? 6 : 5;
+        const uint64_t cost = passes * ((uint64_t)count * element + digits);
         if (cost >= best_cost) continue;
         best_cost = cost;
         // Rounding up may leave the last passes without bits.

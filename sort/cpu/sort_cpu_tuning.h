@@ -42,11 +42,6 @@
 // A bucket with more than one in so many elements is looked at: are most of its keys equal?
 #define RADIX_CROWD_SHARE 8u
 
-// Cost of an element in one digit pass, in costs of a counter: the ratio decides between few wide and many narrow
-// digits. An element costs one more where there are more digits than lines in L1.
-#define RADIX_ELEMENT_COST 5u
-#define RADIX_NEAR_DIGIT_BITS 9u
-
 // Nearly sorted input: elements of a chunk, which with a few more still are one group of codes (radix_near_kernels.h).
 #define NEAR_CHUNK 224u
 
@@ -56,9 +51,6 @@
 // keys far from their places cause these.
 #define NEAR_SAMPLES 128u
 #define NEAR_APART 8u
-
-// Of so many elements one may be far from its place: such cost about 120 to 200 ns each.
-#define NEAR_FAR_SHARE 70u
 
 // A bucket with a descent in so many elements, or fewer, is left to insertion.
 #define NEAR_INSERTION_SHARE 128u

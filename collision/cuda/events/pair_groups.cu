@@ -5,8 +5,8 @@
 #include "../look_back.cuh"
 #include "pair_groups_kernels.h"
 
-#define GROUP_WARPS (GROUP_THREADS / 32)
-#define GROUP_TURNS (GROUP_TILE / GROUP_THREADS) // pairs of a thread
+#define GROUP_WARPS (PSVI_BLOCK_THREADS / 32)
+#define GROUP_TURNS (GROUP_TILE / PSVI_BLOCK_THREADS) // pairs of a thread
 #define GROUP_ALL_LANES 0xffffffffu
 
 struct group_job {
@@ -84,7 +84,7 @@ __device__ __forceinline__ uint32_t group_take_rank(uint32_t *box_counts, uint32
 
 // Counts the pairs of each first box; a pair's rank is how many came before it. Four pairs a thread. Reads 8 bytes a
 // pair, writes 4, and adds to a random word.
-__global__ void __launch_bounds__(GROUP_THREADS) psvk_group_count(const group_job job) {
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_group_count(const group_job job) {
     const uint64_t given = *job.changes.count;
     const bool overflow = given > job.changes.capacity; // then nothing is compared
     const uint32_t count = overflow ? 0 : (uint32_t)given;
@@ -94,12 +94,12 @@ __global__ void __launch_bounds__(GROUP_THREADS) psvk_group_count(const group_jo
         uint32_t first[GROUP_TURNS] = {};
 #pragma unroll
         for (int j = 0; j < GROUP_TURNS; ++j) {
-            const uint64_t i = tile + j * GROUP_THREADS + threadIdx.x;
+            const uint64_t i = tile + j * PSVI_BLOCK_THREADS + threadIdx.x;
             if (i < count) first[j] = job.changes.pairs[i].a;
         }
 #pragma unroll
         for (int j = 0; j < GROUP_TURNS; ++j) {
-            const uint64_t i = tile + j * GROUP_THREADS + threadIdx.x;
+            const uint64_t i = tile + j * PSVI_BLOCK_THREADS + threadIdx.x;
             const uint32_t rank = group_take_rank(job.memory.box_counts, first[j], i < count);
             if (i < count) ranks[i] = rank;
         }
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(GROUP_THREADS) psvk_group_count(const group_jo
 
 // Places of all boxes from their counts, which become zero. Notes boxes with many pairs. A tile of boxes a block and
 // turn; reads 4 bytes a box and writes 8.
-__global__ void __launch_bounds__(GROUP_THREADS) psvk_group_scan(const group_job job, uint32_t tiles) {
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_group_scan(const group_job job, uint32_t tiles) {
     __shared__ uint32_t sums[GROUP_WARPS], shared_tile, shared_before;
     psvi_group_control *const control = job.memory.control;
     const uint32_t epoch = control->epoch;
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(GROUP_THREADS) psvk_group_scan(const group_job
 }
 
 // Pairs to their places. Four pairs a thread; reads 12 bytes a pair and a random word, writes 8 bytes at random.
-__global__ void __launch_bounds__(GROUP_THREADS) psvk_group_scatter(const group_job job) {
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_group_scatter(const group_job job) {
     const psvi_group_control *const control = job.memory.control;
     const uint32_t count = control->sizes[PSVI_GROUP_BEGINS];
     const uint32_t *const starts = job.memory.starts[control->now], *const ranks = group_ranks(job);
@@ -152,14 +152,14 @@ __global__ void __launch_bounds__(GROUP_THREADS) psvk_group_scatter(const group_
         uint32_t place[GROUP_TURNS] = {};
 #pragma unroll
         for (int j = 0; j < GROUP_TURNS; ++j) {
-            const uint64_t i = tile + j * GROUP_THREADS + threadIdx.x;
+            const uint64_t i = tile + j * PSVI_BLOCK_THREADS + threadIdx.x;
             if (i >= count) continue;
             pair[j] = group_load(job.changes.pairs, i);
             place[j] = starts[pair[j].x] + ranks[i];
         }
 #pragma unroll
         for (int j = 0; j < GROUP_TURNS; ++j)
-            if (tile + j * GROUP_THREADS + threadIdx.x < count) list[place[j]] = pair[j];
+            if (tile + j * PSVI_BLOCK_THREADS + threadIdx.x < count) list[place[j]] = pair[j];
     }
 }
 
@@ -215,7 +215,7 @@ static __device__ void group_order_by_bits(psv_pair *list, uint32_t start, uint3
     if (threadIdx.x == 0) shared.low = UINT32_MAX, shared.high = 0;
     __syncthreads();
     uint32_t low = UINT32_MAX, high = 0;
-    for (uint32_t k = threadIdx.x; k < count; k += GROUP_THREADS) {
+    for (uint32_t k = threadIdx.x; k < count; k += PSVI_BLOCK_THREADS) {
         const uint32_t second = *group_seconds(list, start + k);
         atomicOr(bits + second / 32, 1u << second % 32);
         low = min(low, second);
@@ -225,7 +225,7 @@ static __device__ void group_order_by_bits(psv_pair *list, uint32_t start, uint3
     atomicMax(&shared.high, high);
     __syncthreads();
     const uint32_t first = shared.low / 128, end = shared.high / 128 + 1; // of runs of four words
-    for (uint32_t from = first; from < end; from += GROUP_THREADS) {
+    for (uint32_t from = first; from < end; from += PSVI_BLOCK_THREADS) {
         const uint32_t run = from + threadIdx.x;
         uint4 four = make_uint4(0, 0, 0, 0);
         if (run < end) {
@@ -248,9 +248,9 @@ static __device__ void group_order_by_bits(psv_pair *list, uint32_t start, uint3
 
 // Rows in ascending order of their second boxes. Long rows first, a block each; then a tile of boxes a block and turn:
 // a thread orders a short row, a warp a longer one. Reads 4 bytes a box and 8 a pair, writes 4 a pair.
-__global__ void __launch_bounds__(GROUP_THREADS) psvk_group_order(const group_job job) {
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_group_order(const group_job job) {
     __shared__ uint32_t stage[GROUP_WARPS][GROUP_WARP_ROW];
-    __shared__ uint16_t rows[GROUP_THREADS];
+    __shared__ uint16_t rows[PSVI_BLOCK_THREADS];
     __shared__ uint32_t row_count;
     __shared__ group_bits_shared shared_bits;
     const psvi_group_control *const control = job.memory.control;
@@ -264,8 +264,8 @@ __global__ void __launch_bounds__(GROUP_THREADS) psvk_group_order(const group_jo
         }
         __syncthreads(); // reads of `sums` are wide and may take `row_count` along
     }
-    for (uint64_t tile = (uint64_t)blockIdx.x * GROUP_THREADS; tile < job.changes.boxes;
-         tile += (uint64_t)gridDim.x * GROUP_THREADS) {
+    for (uint64_t tile = (uint64_t)blockIdx.x * PSVI_BLOCK_THREADS; tile < job.changes.boxes;
+         tile += (uint64_t)gridDim.x * PSVI_BLOCK_THREADS) {
         const uint64_t box = tile + threadIdx.x;
         const bool here = box < job.changes.boxes;
         const uint32_t start = here ? starts[box] : 0, count = here ? starts[box + 1] - start : 0;
@@ -340,7 +340,7 @@ __device__ __forceinline__ uint32_t group_find_lacking(const group_side &side, c
 // What one list has and the other one lacks, in order. blockIdx.y: begins or ends. A tile of pairs a block and turn,
 // 128 in a row for each warp; each lane searches the other list's row. Reads 8 bytes a pair, 8 of the row's bounds and
 // the row; writes 8 bytes an event.
-__global__ void __launch_bounds__(GROUP_THREADS) psvk_group_diff(const group_job job) {
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_group_diff(const group_job job) {
     __shared__ uint32_t sums[GROUP_WARPS], shared_tile, shared_before;
     psvi_group_control *const control = job.memory.control;
     const group_side side = group_side_of(job, blockIdx.y);
@@ -392,12 +392,12 @@ extern "C" cudaError_t psvi_launch_group_changes(const psvi_changes *changes, co
     const group_job job = {*changes, *memory};
     const uint32_t pair_blocks = blocks_for(changes->capacity, GROUP_TILE, multiprocessors);
     const uint32_t tiles = (uint32_t)(changes->boxes / GROUP_SCAN_TILE + 1);
-    uint32_t order_blocks = blocks_for(changes->boxes, GROUP_THREADS, multiprocessors);
+    uint32_t order_blocks = blocks_for(changes->boxes, PSVI_BLOCK_THREADS, multiprocessors);
     if (order_blocks < memory->bit_blocks) order_blocks = memory->bit_blocks;
-    psvk_group_count<<<pair_blocks, GROUP_THREADS, 0, stream>>>(job);
-    psvk_group_scan<<<blocks_for(tiles, 1, multiprocessors), GROUP_THREADS, 0, stream>>>(job, tiles);
-    psvk_group_scatter<<<pair_blocks, GROUP_THREADS, 0, stream>>>(job);
-    psvk_group_order<<<order_blocks, GROUP_THREADS, 0, stream>>>(job);
-    psvk_group_diff<<<dim3(pair_blocks, 2), GROUP_THREADS, 0, stream>>>(job);
+    psvk_group_count<<<pair_blocks, PSVI_BLOCK_THREADS, 0, stream>>>(job);
+    psvk_group_scan<<<blocks_for(tiles, 1, multiprocessors), PSVI_BLOCK_THREADS, 0, stream>>>(job, tiles);
+    psvk_group_scatter<<<pair_blocks, PSVI_BLOCK_THREADS, 0, stream>>>(job);
+    psvk_group_order<<<order_blocks, PSVI_BLOCK_THREADS, 0, stream>>>(job);
+    psvk_group_diff<<<dim3(pair_blocks, 2), PSVI_BLOCK_THREADS, 0, stream>>>(job);
     return cudaGetLastError();
 }

@@ -67,7 +67,8 @@ static void divide(const psvi_rows_memory *memory, psvi_rows_segments *segments)
         --shift;
     segments->shift = shift;
     segments->count = (uint32_t)(cells >> shift);
-    segments->place_stride = segments->count <= ROWS_TOGETHER_SEGMENTS ? 1 : ROWS_PLACE_STRIDE;
+    const uint32_t sector_words = 8; // counters of many segments do not share a sector
+    segments->place_stride = segments->count <= ROWS_TOGETHER_SEGMENTS ? 1 : sector_words;
     const uint64_t filled = (wanted < cells ? wanted : cells) >> shift;
     const uint64_t even = memory->room / (filled < 1 ? 1 : filled) + 1;
     const uint64_t held = (wanted + wanted / 64 + 8192) / ((uint64_t)1 << shift) + 2; // the plan rounds its cells up
@@ -93,7 +94,7 @@ static void carve_segments(psvi_carver *carver, psvi_rows_memory *memory) {
 static void carve_bins(psvi_carver *carver, uint64_t boxes, psvi_rows_bins *bins) {
     bins->most = psvi_rows_most_bins(boxes, false);
     if (bins->most == 0) return;
-    bins->entry_room = ROWS_BIN_ENTRIES * boxes / 2 + 4096;
+    bins->entry_room = 11 * boxes / 2 + 4096;
     bins->state = psvi_carve(carver, sizeof *bins->state);
     bins->counts = psvi_carve(carver, 4 * (uint64_t)bins->most);
     bins->starts = psvi_carve(carver, 4 * ((uint64_t)bins->most + 1));

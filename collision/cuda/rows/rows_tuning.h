@@ -45,7 +45,6 @@
 // Boxes in order of world are not sorted: in frames of so many boxes at least, with at most so many of each world.
 #define ROWS_WORLDS_LEAST (1u << 15)
 #define ROWS_WORLDS_MOST 256u
-#define ROWS_WORLDS_BLOCKS 4         // resident on a multiprocessor
 #define ROWS_ITEMS 2                 // boxes of a thread that makes keys or entries
 #define ROWS_COUNTED_MOST (1u << 21) // boxes up to which counting beats segments: its table stays in the cache
 #define ROWS_SCAN_ITEMS 16           // cells of a thread
@@ -116,7 +115,6 @@
 #define ROWS_BIN_SPARE 8    // room for so many times the boxes of a new scene, whose bins may be uneven
 #define ROWS_BIN_EXCUSED 2  // failures in a row with another scene's plan that tell nothing, at most
 #define ROWS_BIN_PLANS 4    // frames that a plan serves, unless boxes do not suit it before
-#define ROWS_BIN_ENTRIES 11 // room for so many halves of an entry for each box
 #define ROWS_BIN_CODE 80    // oldest code that they are taken with
 #define ROWS_BIN_ROUND 1056 // bins that are ordered at a time, at most
 #define ROWS_ORDER_BIN_THREADS 512
@@ -132,7 +130,6 @@
 #define ROWS_SPLIT_THREADS 768
 #define ROWS_TOGETHER_ITEMS 5       // the same where a block takes their places together,
 #define ROWS_TOGETHER_SEGMENTS 4096 // in at most so many segments
-#define ROWS_PLACE_STRIDE 8         // words; in more segments their counters do not share a sector
 #define ROWS_ORDER_ITEMS 6          // records of a thread on chip, at most
 #define ROWS_NEAR_NOTES 8           // partners that a lane can note before the warp tests them exactly
 #define ROWS_NEAR_TURNS 2           // of two candidates between two looks at how many are noted

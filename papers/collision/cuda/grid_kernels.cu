@@ -10,6 +10,11 @@
 #include "../../../collision/cuda/launch_cuda.h"
 #include "grid_kernels.h"
 
+#define GRID_SAMPLES 256      // boxes that the cell size is chosen from; one block
+#define GRID_CELL_SCALE 1.25f // cell over the largest sampled box
+#define GRID_OWN_STEPS 64     // successors in a cell that a thread tests alone before its warp helps
+#define GRID_LARGE_TILE 128   // large boxes in shared memory at a time
+
 struct grid_range {
     int low[3], high[3]; // cells of the box's lower and upper corner
 };

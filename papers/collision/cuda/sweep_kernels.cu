@@ -5,6 +5,8 @@
 #include "../../../collision/cuda/launch_cuda.h"
 #include "sweep_kernels.h"
 
+#define SWEEP_SAMPLES 1024 // boxes that the axis is chosen from; one block
+
 __device__ __forceinline__ float block_sum(float value, float *shared) {
     for (int step = 16; step > 0; step >>= 1)
         value += __shfl_xor_sync(PSVD_FULL, value, step);

@@ -12,9 +12,9 @@ namespace {
 constexpr int THREADS = PSVI_RADIX_THREADS;
 constexpr int WARPS = THREADS / 32;
 constexpr int BINS = 1 << PSVI_RADIX_CHUNKS_BIN_BITS;
-constexpr int LOCAL_BITS = PSVI_RADIX_CHUNKS_LOCAL_BITS;
+constexpr int LOCAL_BITS = 9; // of a digit that is sorted on chip
 constexpr int LOCAL_DIGITS = 1 << LOCAL_BITS;
-constexpr int FINE_BITS = PSVI_RADIX_CHUNKS_FINE_BITS;
+constexpr int FINE_BITS = 13; // of the fine bins of a chunk: their items are compared each with each
 constexpr int FINE_BINS = 1 << FINE_BITS;
 constexpr uint32_t PRESENT = 1u << 15; // marks a count that has been published
 constexpr int BATCH = 5;               // digits that a warp reads at once: all chunks of 160 blocks

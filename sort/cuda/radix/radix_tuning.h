@@ -37,9 +37,7 @@
 
 // SPLITTERS, CHUNKS, ROUNDS: a block sorts a chunk of up to CHUNKS_TILE items on chip.
 #define PSVI_RADIX_CHUNKS_BIN_BITS 11
-#define PSVI_RADIX_CHUNKS_LOCAL_BITS 9 // digits sorted on chip
-#define PSVI_RADIX_CHUNKS_FINE_BITS 13 // bins of a chunk whose items are compared each with each
-#define PSVI_RADIX_CHUNKS_FULL_BIN 48  // items of one bin that are still compared each with each
+#define PSVI_RADIX_CHUNKS_FULL_BIN 48 // items of one bin that are still compared each with each
 #define PSVI_RADIX_CHUNKS_TILE(pair_bytes) ((pair_bytes) <= 8 ? 9216 : (pair_bytes) <= 12 ? 6144 : 4096)
 #define PSVI_RADIX_CHUNKS_CROWDED 12 // samples of 256 that share their key with a neighbour: too many equal keys
 #define PSVI_RADIX_CHUNKS_SERVED 4   // calls in a row by splitters until no other kernel is launched behind

@@ -127,7 +127,7 @@ struct worlds_shared {
 // at a time. Reads 28 bytes a box, once for each 32 boxes in front of it in its world; writes the pairs. ASKS: there
 // are filters or rules.
 template <bool ASKS>
-__global__ void __launch_bounds__(THREADS, ROWS_WORLDS_BLOCKS)
+__global__ void __launch_bounds__(THREADS, 4) // blocks resident on a multiprocessor
     psvk_rows_worlds(const __grid_constant__ psvi_find_input input, const psvi_rows_worlds *state) {
     __shared__ worlds_shared shared;
     const psvd_counts counts = {state->own, 0};
