@@ -136,7 +136,7 @@ void psvi_test_again_cpu(psv_context *context, const psvi_find_input *input, con
 // --- output ----------------------------------------------------------------------------------------------------------
 
 // The greater of *value and `other` to *value; safe from several threads.
-static inline void psvi_raise(uint64_t *value, uint64_t other) {
+static inline void psvi_raise_count(uint64_t *value, uint64_t other) {
     uint64_t now = __atomic_load_n(value, __ATOMIC_RELAXED);
     while (now < other && !__atomic_compare_exchange_n(value, &now, other, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
     }

@@ -56,7 +56,7 @@ static void test_boxes(void *data, uint64_t first, uint64_t end) {
             const psvi_sample *sample = &memory->samples[s];
             if (!psvi_sample_pairs(input, sample, job->second, place, min, max, &key)) continue;
             ++sums.count[s];
-            sums.sum[s] += psvi_mix(key);
+            sums.sum[s] += psvi_mix_bits(key);
             if (input->found != NULL && sample->differs != 0)
                 append(input->found, input->found_room, &memory->found, pair_of(key));
         }
@@ -75,7 +75,7 @@ static void read_pairs(void *data, uint64_t first, uint64_t end) {
         for (uint32_t s = 0; s < input->samples; ++s) {
             if (!psvi_names_sample(input, &memory->samples[s], pair)) continue;
             ++sums.count[s];
-            sums.sum[s] += psvi_mix(psvi_pair_key(pair.a, pair.b));
+            sums.sum[s] += psvi_mix_bits(psvi_pair_key(pair.a, pair.b));
             differs = differs || memory->samples[s].differs != 0;
         }
         if (differs && input->found != NULL) append(input->listed, input->listed_room, &memory->listed, pair);

@@ -301,7 +301,7 @@ static void sweep_some(void *data, uint32_t worker) {
         if (!job->sweep(&sweeper, &bounded, first, end)) __atomic_store_n(&job->over, true, __ATOMIC_RELAXED);
     }
     psvi_close_sink(&sweeper.sink);
-    psvi_raise(&job->longest, sweeper.longest);
+    psvi_raise_count(&job->longest, sweeper.longest);
 }
 
 // What a sweep may test in vain where there is a tree to go by: about what takes the time of the tree.

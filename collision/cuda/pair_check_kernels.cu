@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
             if (!psvi_sample_pairs(&input, &samples[s], second, place, min, max, &key)) continue;
             if (input.found == NULL) {
                 add_to(&memory->samples[s].found, 1);
-                add_to(&memory->samples[s].found_sum, psvi_mix(key));
+                add_to(&memory->samples[s].found_sum, psvi_mix_bits(key));
             } else if (samples[s].differs != 0) {
                 append(input.found, input.found_room, &memory->found, {(uint32_t)(key >> 32), (uint32_t)key});
             }
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_read_listed(const __g
             differs = differs || sample->differs != 0;
             if (input.found != NULL) continue;
             add_to(&sample->listed, 1);
-            add_to(&sample->listed_sum, psvi_mix(psvi_pair_key(pair.a, pair.b)));
+            add_to(&sample->listed_sum, psvi_mix_bits(psvi_pair_key(pair.a, pair.b)));
         }
         if (differs && input.found != NULL) append(input.listed, input.listed_room, &memory->listed, pair);
     }

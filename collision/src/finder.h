@@ -98,7 +98,7 @@ struct psv_pair_finder {
     psvi_rule_memory rules;
     psvi_kept kept;
     psvi_margins margins;
-    psvi_movers movers;
+    psvi_mover_state movers;
     uint64_t *event_counts;      // backend memory: before, begin, end
     bool has_frame, events_done; // of the last frame
     bool by_place; // for a group's finder: pairs name boxes by their places, ids serve excluded pairs alone

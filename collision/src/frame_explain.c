@@ -133,7 +133,7 @@ static void explain_room(explanation *e, const psv_pair_finder *finder, uint64_t
 static void explain_known(explanation *e, const psv_pair_finder *finder) {
     const psvi_kept *kept = &finder->kept;
     const psvi_margins *margins = &finder->margins;
-    const psvi_movers *movers = &finder->movers;
+    const psvi_mover_state *movers = &finder->movers;
     if (movers->complete || (finder->def.max_kept > 0 && kept->valid))
         say(e, "kept boxes: what is known of %llu boxes serves again while kept_version is %llu\n",
             LONG(movers->complete ? movers->known.kept : kept->count),

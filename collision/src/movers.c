@@ -56,7 +56,7 @@ uint64_t psvi_mover_bytes(psv_backend backend, const psv_pair_finder_def *def) {
 psv_status psvi_create_movers(psv_pair_finder *finder) {
     psv_context *context = finder->context;
     const psv_pair_finder_def *def = &finder->def;
-    psvi_movers *movers = &finder->movers;
+    psvi_mover_state *movers = &finder->movers;
     const uint64_t bytes = psvi_mover_bytes(context->backend, def);
     if (bytes == 0) return PSV_OK;
     char *at = movers->memory = psvi_alloc(context, bytes);
@@ -76,7 +76,7 @@ psv_status psvi_create_movers(psv_pair_finder *finder) {
 
 void psvi_destroy_movers(psv_pair_finder *finder) {
     psvi_free(finder->context, finder->movers.memory, psvi_mover_bytes(finder->context->backend, &finder->def));
-    finder->movers = (psvi_movers){0};
+    finder->movers = (psvi_mover_state){0};
 }
 
 // --- which frames ----------------------------------------------------------------------------------------------------
@@ -106,14 +106,14 @@ void psvi_take_movers(psv_pair_finder *finder, psvi_frame *frame) {
     if (!given->between && (follows_boxes(finder->context->backend) || frame->moved_given)) frame->kept = 0;
 }
 
-static bool is_known(const psvi_movers *movers, const psvi_movers_set *set) {
+static bool is_known(const psvi_mover_state *movers, const psvi_movers_set *set) {
     const psvi_movers_set *known = &movers->known;
     for (int axis = 0; axis < 3; ++axis)
         if (known->origin[axis] != set->origin[axis]) return false;
     return movers->complete && known->version == set->version && known->parts == set->parts;
 }
 
-static void add_moved(psvi_movers *movers, uint64_t id) {
+static void add_moved(psvi_mover_state *movers, uint64_t id) {
     psvi_follow *follow = &movers->follow;
     if (movers->turns[id] == movers->turn) return;
     movers->turns[id] = movers->turn;
@@ -122,7 +122,7 @@ static void add_moved(psvi_movers *movers, uint64_t id) {
 
 // The boxes that may have changed since the last frame: each once. False: they are too many.
 static bool collect_moved(psv_pair_finder *finder, const psvi_frame *frame) {
-    psvi_movers *movers = &finder->movers;
+    psvi_mover_state *movers = &finder->movers;
     const psvi_movers_set *set = &frame->set, *known = &movers->known;
     const uint64_t first = set->kept < known->kept ? set->kept : known->kept;
     const uint64_t end = set->count > known->count ? set->count : known->count;
@@ -143,7 +143,7 @@ static bool collect_moved(psv_pair_finder *finder, const psvi_frame *frame) {
 
 // The lists of changes begin with this frame, or go on where nobody has read those of the frame before.
 static psv_status begin_delta(psv_pair_finder *finder, psvi_frame *frame) {
-    psvi_movers *movers = &finder->movers;
+    psvi_mover_state *movers = &finder->movers;
     psv_status status = PSV_OK;
     if (!finder->def.events || frame->events_read) {
         movers->begins = movers->ends = 0;
@@ -160,7 +160,7 @@ static psv_status begin_delta(psv_pair_finder *finder, psvi_frame *frame) {
 
 // Whether a frame that finds at most `begins` new pairs has room for its changes behind those that nobody has read.
 static bool has_room(psv_pair_finder *finder, uint64_t begins) {
-    psvi_movers *movers = &finder->movers;
+    psvi_mover_state *movers = &finder->movers;
     const psvi_pair_memory *memory = &finder->memory;
     const uint64_t ends = movers->graph.count, room = memory->capacity;
     if (movers->begins + movers->ends == 0) return true;
@@ -172,7 +172,7 @@ static bool has_room(psv_pair_finder *finder, uint64_t begins) {
 // --- another way -----------------------------------------------------------------------------------------------------
 
 psv_status psvi_leave_movers(psv_pair_finder *finder, const psvi_frame *frame) {
-    psvi_movers *movers = &finder->movers;
+    psvi_mover_state *movers = &finder->movers;
     psvi_pair_memory *memory = &finder->memory;
     const bool had_delta = movers->has_delta;
     movers->complete = movers->follows = movers->has_delta = false;
@@ -206,7 +206,7 @@ psv_status psvi_stage_note_names(psv_pair_finder *finder, psvi_frame *frame) {
 }
 
 void psvi_note_frame(psv_pair_finder *finder, const psvi_frame *frame) {
-    psvi_movers *movers = &finder->movers;
+    psvi_mover_state *movers = &finder->movers;
     if (!frame->follows) return;
     movers->complete = finder->result->pair_count <= finder->memory.capacity;
     movers->known = frame->set;
@@ -216,7 +216,7 @@ void psvi_note_frame(psv_pair_finder *finder, const psvi_frame *frame) {
 
 // The pairs of the last frame, by indices and by names, in one order.
 static void take_lists(psv_pair_finder *finder, const psvi_frame *frame) {
-    psvi_movers *movers = &finder->movers;
+    psvi_mover_state *movers = &finder->movers;
     psvi_pair_memory *memory = &finder->memory;
     psvi_pair_graph *graph = &movers->graph;
     const uint64_t count = finder->result->pair_count, bytes = count * sizeof(psv_pair);
@@ -231,7 +231,7 @@ static void take_lists(psv_pair_finder *finder, const psvi_frame *frame) {
 }
 
 // Boxes that often move lie apart, unless most do.
-static const uint8_t *restless_states(const psvi_movers *movers, uint64_t count) {
+static const uint8_t *restless_states(const psvi_mover_state *movers, uint64_t count) {
     uint64_t restless = 0;
     for (uint64_t i = 0; i < count; ++i)
         restless += (movers->follow.states[i] & PSVI_RESTLESS) / PSVI_RESTLESS;
@@ -239,7 +239,7 @@ static const uint8_t *restless_states(const psvi_movers *movers, uint64_t count)
 }
 
 static psv_status settle(psv_pair_finder *finder, psvi_find_input *input) {
-    psvi_movers *movers = &finder->movers;
+    psvi_mover_state *movers = &finder->movers;
     const psvi_choice *tree = &finder->kept.tree;
     finder->kept.valid = false; // its tree goes
     *finder->result = (psvi_frame_result){0};
@@ -260,7 +260,7 @@ static void list_bad_boxes(psv_pair_finder *finder, uint64_t count) {
 
 // Brings the moved boxes into the tree.
 static psv_status move_boxes(psv_pair_finder *finder, const psvi_frame *frame, psvi_find_input *input) {
-    psvi_movers *movers = &finder->movers;
+    psvi_mover_state *movers = &finder->movers;
     psvi_follow *follow = &movers->follow;
     const psvi_choice *tree = &finder->kept.tree;
     const double due = TESTS_OF_SETTLING * (double)frame->set.count;
@@ -278,7 +278,7 @@ static psv_status move_boxes(psv_pair_finder *finder, const psvi_frame *frame, p
 }
 
 // Searches that take longer than those of a tree that is new.
-static void count_tests(psvi_movers *movers) {
+static void count_tests(psvi_mover_state *movers) {
     const psvi_follow *follow = &movers->follow;
     if (follow->moved_count == 0) return;
     const double moved = (double)follow->moved_count, tests = (double)follow->tests;
@@ -290,7 +290,7 @@ static void count_tests(psvi_movers *movers) {
 
 typedef struct matching {
     psv_pair_finder *finder;
-    psvi_movers *movers;
+    psvi_mover_state *movers;
     const uint32_t *ids;
     bool notes; // changes are noted
 } matching;
@@ -347,7 +347,7 @@ static void match_old_pairs(const matching *to, uint32_t box, uint32_t mark) {
 
 // False: there is no room.
 static bool match_box(const matching *to, uint64_t m) {
-    psvi_movers *movers = to->movers;
+    psvi_mover_state *movers = to->movers;
     psvi_pair_graph *graph = &movers->graph;
     const psvi_follow *follow = &movers->follow;
     const uint32_t box = follow->moved[m], mark = ++movers->mark;
@@ -371,7 +371,7 @@ static bool match_box(const matching *to, uint64_t m) {
 
 // The pair buffer in ascending order, by the changes of this frame: those from the given places on.
 static psv_status change_output(psv_pair_finder *finder, uint64_t before, uint64_t begins, uint64_t ends) {
-    psvi_movers *movers = &finder->movers;
+    psvi_mover_state *movers = &finder->movers;
     const psvi_pair_memory *memory = &finder->memory;
     uint64_t new_begins = movers->begins - begins, new_ends = movers->ends - ends;
     const psv_status status =
@@ -385,7 +385,7 @@ static psv_status change_output(psv_pair_finder *finder, uint64_t before, uint64
 
 // All moved boxes. *done: there was room.
 static psv_status match_pairs(psv_pair_finder *finder, const psvi_frame *frame, bool *done) {
-    psvi_movers *movers = &finder->movers;
+    psvi_mover_state *movers = &finder->movers;
     const uint64_t before = movers->graph.count, begins = movers->begins, ends = movers->ends;
     const matching to = {finder, movers, frame->a.ids, finder->def.events || finder->def.sort_output};
     if (movers->mark > UINT32_MAX - movers->follow.moved_count) {
@@ -414,7 +414,7 @@ static void narrow_moved(psv_pair_finder *finder, const psvi_frame *frame, psvi_
 }
 
 static void note_result(psv_pair_finder *finder, const psvi_frame *frame) {
-    psvi_movers *movers = &finder->movers;
+    psvi_mover_state *movers = &finder->movers;
     psvi_frame_result *result = finder->result;
     result->pair_count = movers->graph.count;
     result->boxes = movers->follow.live;
@@ -426,7 +426,7 @@ static void note_result(psv_pair_finder *finder, const psvi_frame *frame) {
 
 psv_status psvi_find_moved(psv_pair_finder *finder, psvi_frame *frame, bool *done) {
     psv_context *context = finder->context;
-    psvi_movers *movers = &finder->movers;
+    psvi_mover_state *movers = &finder->movers;
     psvi_follow *follow = &movers->follow;
     const psvi_choice *tree = &finder->kept.tree;
     psvi_find_input input = frame->given;

@@ -12,7 +12,7 @@ typedef struct psvi_movers_set {
     double origin[3];
 } psvi_movers_set;
 
-typedef struct psvi_movers {
+typedef struct psvi_mover_state {
     bool complete;  // the pair memory holds all pairs of the last frame, which was of `known`
     bool follows;   // the method's order and the graph are of that frame too
     bool has_delta; // the pairs before are those of now without memory.begin and with memory.end, not memory.before
@@ -28,6 +28,6 @@ typedef struct psvi_movers {
     uint64_t begins, ends;      // pairs of memory.begin and memory.end
     double least_tests, excess; // tests of a box that moved, at best; tests beyond that since boxes were settled
     void *memory;               // of all arrays; NULL: no boxes are followed
-} psvi_movers;
+} psvi_mover_state;
 
 #endif

@@ -68,7 +68,7 @@ void psvi_change_pairs(psv_pair *list, uint64_t *count, const psv_pair *out, uin
 }
 
 psv_status psvi_make_delta_lists(psv_pair_finder *finder) {
-    psvi_movers *movers = &finder->movers;
+    psvi_mover_state *movers = &finder->movers;
     psvi_pair_memory *memory = &finder->memory;
     const psv_status status = psvi_cancel_changes(finder, memory->begin, &movers->begins, memory->end, &movers->ends);
     finder->event_counts[PSVI_EVENTS_BEGIN] = movers->begins;

@@ -166,7 +166,7 @@ psv_status psv_check_pairs(psv_pair_finder *finder, const psv_box_set *a, const 
         .rules = psvi_rules_of(finder, &frame, PSVI_RULES_ALL),
         .world_count = finder->def.world_count,
         .samples = samples,
-        .seed = psvi_mix(finder->checks++),
+        .seed = psvi_mix_bits(finder->checks++),
         .pairs = finder->memory.pairs,
         .pair_count = &finder->result->pair_count,
         .capacity = finder->memory.capacity,

@@ -46,7 +46,7 @@ typedef struct psvi_check_input {
 } psvi_check_input;
 
 // splitmix64
-PSVI_HD uint64_t psvi_mix(uint64_t x) {
+PSVI_HD uint64_t psvi_mix_bits(uint64_t x) {
     x += 0x9E3779B97F4A7C15ull;
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9ull;
     x = (x ^ x >> 27) * 0x94D049BB133111EBull;
@@ -84,7 +84,7 @@ PSVI_HD psvi_sample psvi_choose_sample(const psvi_check_input *input, uint32_t s
     if (count == 0) return sample;
     const uint64_t rank = sample.second ? s - of_a : s, first = rank * count / among;
     const uint64_t width = (rank + 1) * count / among - first;
-    sample.place = first + (width < 2 ? 0 : psvi_mix(input->seed + s) % width);
+    sample.place = first + (width < 2 ? 0 : psvi_mix_bits(input->seed + s) % width);
     const psvi_box_view *view = sample.second ? &input->b : &input->a;
     sample.name = psvi_name_of(sample.second ? &input->rules.b : &input->rules.a, sample.place);
     const bool lives = psvi_read_corners(input, sample.second != 0, sample.place, sample.min, sample.max);

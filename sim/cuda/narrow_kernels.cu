@@ -6,7 +6,7 @@
 #include "tuning.h"
 
 // Stops this step, and those after it, when the finder had more pairs than room. One thread.
-__global__ void psvk_check_pairs(psvi_sim s) {
+__global__ void psvk_check_pair_room(psvi_sim s) {
     if (s.counts->halted) return;
     s.counts->pairs = *s.pair_count;
     if (*s.pair_count > s.pair_capacity) s.counts->halted = PSVI_HALTED_NO_ROOM;
@@ -178,7 +178,7 @@ static cudaError_t launch_narrow_general(const psvi_sim *sim, const psvi_step *s
 cudaError_t psvi_launch_narrow(const psvi_sim *sim, const psvi_step *step, bool ground, bool general, int processors,
                                cudaStream_t stream) {
     unsigned blocks = (unsigned)(processors * PSVI_SIM_BLOCKS_PER_SM);
-    psvk_check_pairs<<<1, 1, 0, stream>>>(*sim);
+    psvk_check_pair_room<<<1, 1, 0, stream>>>(*sim);
     psvk_narrow_round<<<blocks, PSVI_SIM_BLOCK, 0, stream>>>(*sim, *step);
     if (ground)
         psvk_ground_round<<<(sim->slots + PSVI_SIM_BLOCK - 1) / PSVI_SIM_BLOCK, PSVI_SIM_BLOCK, 0, stream>>>(*sim,

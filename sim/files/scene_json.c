@@ -34,7 +34,7 @@ void psvi_free_document(psvi_document *document) {
     document->root = NULL;
 }
 
-psvi_node psvi_root(const psvi_document *document) {
+psvi_node psvi_document_root(const psvi_document *document) {
     return (psvi_node){.document = document, .value = document->root};
 }
 

@@ -28,7 +28,7 @@ psv_status psvi_parse_document(psv_context *context, const char *name, const cha
                                psvi_document *document);
 void psvi_free_document(psvi_document *document);
 
-psvi_node psvi_root(const psvi_document *document);
+psvi_node psvi_document_root(const psvi_document *document);
 psvi_node psvi_member(const psvi_node *object, const char *key);
 psvi_node psvi_element(const psvi_node *array, size_t index);
 

@@ -256,7 +256,7 @@ static psv_status read_root(psvi_builder *b, const psv_scene_options *options) {
         "name",   "description", "bodies", "seed",       "frame_seconds", "world",           "view",    "room",
         "worlds", "shapes",      "fixed",  "generators", "brownian",      "turning_gravity", "$schema", NULL};
     psv_scene *scene = b->scene;
-    psvi_node root = psvi_root(b->document);
+    psvi_node root = psvi_document_root(b->document);
     psv_status status = psvi_expect_object(&root, keys);
     const char *name = scene->name, *text = NULL;
     b->wanted = 1000;

@@ -60,7 +60,7 @@ PSV_TREE_FN void psvi_render_final(const psvi_render_scene *scene, uint32_t pixe
     v3 colour = v3_of4(all->colour[pixel]);
     if (scene->passes > 0) {
         const v3 light = v3_of4(all->smooth[(scene->passes - 1) & 1][pixel]);
-        const v3 smooth = v3_add(v3_of4(all->emission[pixel]), psvi_times(v3_of4(all->albedo[pixel]), light));
+        const v3 smooth = v3_add(v3_of4(all->emission[pixel]), v3_times(v3_of4(all->albedo[pixel]), light));
         colour = psvi_mix(smooth, colour, (float)scene->added_up / (float)PSVI_RENDER_ENOUGH);
     }
     all->final[pixel] = psvi_tone(colour.x) | psvi_tone(colour.y) << 8 | psvi_tone(colour.z) << 16 | 0xff000000u;

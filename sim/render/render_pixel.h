@@ -30,7 +30,7 @@ PSVI_HD float psvi_render_random(uint32_t seed, uint32_t frame, uint32_t pixel, 
 // --- colours ---------------------------------------------------------------------------------------------------------
 
 PSVI_HD v3 psvi_mix(v3 a, v3 b, float share) { return v3_madd(v3_scale(a, 1 - share), b, share); }
-PSVI_HD v3 psvi_times(v3 a, v3 b) { return v3_make(a.x * b.x, a.y * b.y, a.z * b.z); }
+PSVI_HD v3 v3_times(v3 a, v3 b) { return v3_make(a.x * b.x, a.y * b.y, a.z * b.z); }
 PSVI_HD float psvi_ramp(float low, float high, float x) {
     const float t = clamp_f((x - low) / (high - low), 0, 1);
     return t * t * (3 - 2 * t);
@@ -141,7 +141,7 @@ PSVI_RENDER_CALL void psvi_pass_glass(const psvi_render_scene *scene, uint32_t s
         psvi_surface at = {0, *d, 0};
         if (!psvi_ray_body(&scene->sim, slot, v3_madd(*p, *d, reach), v3_neg(*d), reach, &at)) return;
         const v3 out = v3_madd(*p, *d, reach - at.t), inward = v3_neg(at.normal);
-        *weight = psvi_times(*weight, psvi_mix(v3_make(1, 1, 1), v3_make(0.86f, 0.95f, 0.93f), 0.5f));
+        *weight = v3_times(*weight, psvi_mix(v3_make(1, 1, 1), v3_make(0.86f, 0.95f, 0.93f), 0.5f));
         v3 next;
         if (psvi_refract(*d, inward, 1.5f, &next)) {
             *p = psvi_lift(out, at.normal, reach);
@@ -182,7 +182,7 @@ PSV_TREE_FN bool psvi_go_on(const psvi_render_scene *scene, uint32_t pixel, uint
     const float mirrored = material == PSVI_MIRROR ? 1.0f : psvi_fresnel(-v3_dot(way->d, seen->normal));
     const float draw = psvi_render_random(scene->seed, scene->frame, pixel, PSVI_CHANNEL_GLASS + bounce);
     if (draw < mirrored || !psvi_refract(way->d, seen->normal, 1 / 1.5f, &inside)) {
-        if (material == PSVI_MIRROR) way->weight = psvi_times(way->weight, v3_make(0.92f, 0.93f, 0.95f));
+        if (material == PSVI_MIRROR) way->weight = v3_times(way->weight, v3_make(0.92f, 0.93f, 0.95f));
         way->d = psvi_reflect(way->d, seen->normal);
         way->p = psvi_lift(at, seen->normal, seen->t);
         return true;
@@ -216,7 +216,7 @@ PSV_TREE_FN uint32_t psvi_render_surface(const psvi_render_scene *scene, uint32_
         if (seen.slot == PSV_NO_ITEM || rays == PSVI_RENDER_BOUNCES || !psvi_go_on(scene, pixel, rays, &seen, &way))
             break;
     }
-    const v3 sky = psvi_times(way.weight, psvi_sky(scene, way.d)), none = v3_make(0, 0, 0);
+    const v3 sky = v3_times(way.weight, psvi_sky(scene, way.d)), none = v3_make(0, 0, 0);
     if (seen.slot == PSV_NO_ITEM) {
         out->surface[pixel] = f4_make(none, INFINITY);
         out->albedo[pixel] = f4_make(none, 0);
@@ -227,7 +227,7 @@ PSV_TREE_FN uint32_t psvi_render_surface(const psvi_render_scene *scene, uint32_
     // Far planes melt into the sky.
     const float haze = seen.type == PSV_SHAPE_PLANE ? psvi_ramp(5, 40, way.length / scene->scale) : 0.0f;
     const v3 paint =
-        v3_scale(psvi_times(way.weight, psvi_paint(scene, &seen, p, way.d, way.length * scene->pixel)), 1 - haze);
+        v3_scale(v3_times(way.weight, psvi_paint(scene, &seen, p, way.d, way.length * scene->pixel)), 1 - haze);
     out->surface[pixel] = f4_make(seen.normal, way.length);
     out->albedo[pixel] = f4_make(paint, 0);
     out->emission[pixel] = f4_make(v3_scale(sky, haze), 0);
@@ -317,7 +317,7 @@ PSV_TREE_FN uint32_t psvi_shade_pixel(const psvi_render_scene *scene, uint32_t p
     }
     const float share = 1 / (float)(scene->added_up + 1);
     const v3 before = scene->added_up > 0 ? v3_of4(out->light[pixel]) : lit.light;
-    v3 colour = v3_add(v3_of4(out->emission[pixel]), psvi_times(v3_of4(out->albedo[pixel]), lit.light));
+    v3 colour = v3_add(v3_of4(out->emission[pixel]), v3_times(v3_of4(out->albedo[pixel]), lit.light));
     if (phong) colour = v3_add(colour, v3_make(lit.highlight, lit.highlight, lit.highlight));
     const v3 colour_before = scene->added_up > 0 ? v3_of4(out->colour[pixel]) : colour;
     out->light[pixel] = f4_make(psvi_mix(before, lit.light, share), 0);

@@ -4,10 +4,10 @@
 #include "../src/segment_method.h"
 #include "../src/word_keys.h"
 #include "check_order.h"
-#include "check_pairs.h"
 #include "cuda_methods.h"
 #include "gather_records.h"
 #include "identity.h"
+#include "pair_sums.h"
 
 static const psvi_sort_method *const methods[] = {
     &psvi_sort_radix_cuda, &psvi_sort_radix4,     &psvi_sort_split, &psvi_sort_hybrid,
@@ -24,7 +24,7 @@ const psvi_sort_module psvi_cuda_sorts = {
     .write_identity = psvi_cuda_write_identity,
     .gather_records = psvi_cuda_gather_records,
     .check_order = psvi_cuda_check_order,
-    .check_pairs = psvi_cuda_check_pairs,
+    .sum_pairs = psvi_cuda_sum_pairs,
     .segments = &psvi_segments_cuda,
     .words = &psvi_cuda_words,
 #if PSV_HAVE_NCCL

@@ -82,7 +82,7 @@ psv_status psvi_resolve_sorter_def(psv_context *context, psv_backend backend, co
                                    psv_sorter_def *resolved, const psvi_sort_method **method);
 
 struct psv_group;
-struct psvi_pair_check;
+struct psvi_pair_sums;
 struct psvi_segment_ops;
 struct psvi_word_ops;
 
@@ -101,8 +101,8 @@ typedef struct psvi_sort_module {
     psv_status (*check_order)(psv_context *context, psvi_key_order order, const void *keys, uint64_t count,
                               psv_order_result *result);
     // Adds to *check, which lies in the backend's memory: stream_check.h. NULL: the host sums and compares.
-    psv_status (*check_pairs)(psv_context *context, psvi_key_order order, const void *keys, const void *values,
-                              uint32_t value_bytes, uint64_t count, struct psvi_pair_check *check);
+    psv_status (*sum_pairs)(psv_context *context, psvi_key_order order, const void *keys, const void *values,
+                            uint32_t value_bytes, uint64_t count, struct psvi_pair_sums *check);
     const struct psvi_segment_ops *segments;              // segment_method.h
     const struct psvi_word_ops *words;                    // word_keys.h
     const struct psvi_group_key_ops *group_keys;          // sort/distributed/group_keys.h

@@ -6,10 +6,10 @@
 
 #include "../../core/host_device.h"
 
-typedef struct psvi_pair_check {
+typedef struct psvi_pair_sums {
     uint64_t sum;      // of psvi_mix_pair
     uint64_t descents; // places where a key is less than the one before it
-} psvi_pair_check;
+} psvi_pair_sums;
 
 // The bits of a key and of its value as one number.
 PSVI_HD uint64_t psvi_mix_pair(uint64_t key, uint64_t value) {

@@ -28,7 +28,7 @@ static psv_status open_slot(psvi_stream *s, psvi_stream_slot *slot) {
 static psv_status open_check(psvi_stream *s) {
     psv_context *context = s->context;
     const uint64_t bytes = 2 * sizeof *s->lanes.check;
-    if (!s->in_memory || !s->def.check || psvi_sort_module_of(context->backend)->check_pairs == NULL) return PSV_OK;
+    if (!s->in_memory || !s->def.check || psvi_sort_module_of(context->backend)->sum_pairs == NULL) return PSV_OK;
     s->lanes.check = psvi_alloc(context, bytes);
     if (s->lanes.check == NULL) return psvi_fail(context, PSV_ERROR_MEMORY, "no memory for the check of a sort");
     return context->ops->fill(context, s->lanes.check, 0, bytes);
@@ -106,9 +106,9 @@ static psv_status check_batch(psvi_stream *s, int which, uint64_t count) {
     const psvi_stream_slot *slot = slot_of(s);
     if (s->lanes.check == NULL) return PSV_OK;
     return psvi_sort_module_of(s->context->backend)
-        ->check_pairs(s->context, s->order, psvi_buffer_address(slot->columns[0]),
-                      s->value_bytes == 0 ? NULL : psvi_buffer_address(slot->columns[1]), s->value_bytes, count,
-                      s->lanes.check + which);
+        ->sum_pairs(s->context, s->order, psvi_buffer_address(slot->columns[0]),
+                    s->value_bytes == 0 ? NULL : psvi_buffer_address(slot->columns[1]), s->value_bytes, count,
+                    s->lanes.check + which);
 }
 
 psv_status psvi_sort_batch(psvi_stream *s, uint64_t count, bool input, bool output) {
@@ -159,7 +159,7 @@ psv_status psvi_drain_batches(psvi_stream *s) {
 
 psv_status psvi_read_check(psvi_stream *s) {
     psv_context *context = s->context;
-    psvi_pair_check check[2];
+    psvi_pair_sums check[2];
     if (s->lanes.check == NULL) return PSV_OK;
     psv_status status = context->ops->copy(context, check, s->lanes.check, sizeof check, PSVI_COPY_DOWNLOAD);
     if (status == PSV_OK) status = context->ops->synchronize(context);

@@ -21,8 +21,8 @@ typedef struct psvi_stream_lanes {
     psv_sorter *sorter;
     psvi_stream_slot slots[PSVI_STREAM_SLOTS];
     uint32_t slot_count;
-    void *up, *down;        // streams; NULL: copies are made in the context's own, and waited for
-    psvi_pair_check *check; // on the device, of the input and of the output; NULL: the host checks
+    void *up, *down;       // streams; NULL: copies are made in the context's own, and waited for
+    psvi_pair_sums *check; // on the device, of the input and of the output; NULL: the host checks
     uint64_t batches;
 } psvi_stream_lanes;
 

@@ -175,13 +175,13 @@ static psv_status sort_keys(psv_context *context, const psvi_cell_grid *grid, ps
 static psv_status sort_view(psv_context *context, const psvi_neighbour_job *job, const psvi_point_view *view,
                             const psvi_cell_grid *grid, psvi_neighbour_memory *memory, int part,
                             psvi_sorted_points *sorted) {
-    const uint64_t bytes = (view->count + PSVI_LANES) * 4;
+    const uint64_t bytes = (view->count + PSVI_SCAN_LANES) * 4;
     *sorted = (psvi_sorted_points){.count = view->count, .good = view->count};
     sorted->keys = psvi_take_neighbour_part(context, memory, part, bytes);
     sorted->order = psvi_take_neighbour_part(context, memory, part + 1, bytes);
     if (sorted->keys == NULL || sorted->order == NULL)
         return psvi_fail(context, PSV_ERROR_MEMORY, "no memory to sort %llu points", (unsigned long long)view->count);
-    memset(sorted->order + view->count, 0, PSVI_LANES * 4);
+    memset(sorted->order + view->count, 0, PSVI_SCAN_LANES * 4);
     place_job place = {job, view, grid, NULL, sorted};
     psvi_run_ranges(context, view->count, GRAIN, key_some, &place);
     const psv_status status = sort_keys(context, grid, sorted);
@@ -204,10 +204,10 @@ psv_status psvi_sort_points(psv_context *context, const psvi_neighbour_job *job,
     if (status != PSV_OK) return status;
     for (int axis = 0; axis < 3; ++axis) {
         sorted->axis[axis] = psvi_take_neighbour_part(context, memory, PSVI_NEIGHBOUR_POINTS + 2 + axis,
-                                                      (count + PSVI_LANES) * sizeof(float));
+                                                      (count + PSVI_SCAN_LANES) * sizeof(float));
         if (sorted->axis[axis] == NULL)
             return psvi_fail(context, PSV_ERROR_MEMORY, "no memory to sort %llu points", (unsigned long long)count);
-        memset(sorted->axis[axis] + count, 0, PSVI_LANES * sizeof(float));
+        memset(sorted->axis[axis] + count, 0, PSVI_SCAN_LANES * sizeof(float));
     }
     place_job place = {job, &job->points, grid, origin, sorted};
     psvi_run_ranges(context, count, GRAIN, gather_some, &place);

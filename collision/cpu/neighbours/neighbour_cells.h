@@ -14,7 +14,7 @@
 #include "pairsieve/sort.h"
 
 #define PSVI_CELL_RUNS 18     // most ranges of points around a cell
-#define PSVI_LANES 8          // floats that may be read behind the last one
+#define PSVI_SCAN_LANES 8     // floats that may be read behind the last one
 #define PSVI_FAR_CELL 0x1p+40 // from here on cell numbers are names of single coordinates, see psvi_cell_number
 
 typedef struct psvi_cell_run {

@@ -7,7 +7,7 @@
 #define PSVI_SCAN_CHUNK 512 // candidates at a time
 
 // Candidates of a chunk whose float square of the distance is not above `up`: their numbers to hits, ascending, and the
-// squares of all candidates to `squares`. Arrays have PSVI_LANES more elements than `count`. Returns the number of
+// squares of all candidates to `squares`. Arrays have PSVI_SCAN_LANES more elements than `count`. Returns the number of
 // hits.
 typedef uint32_t psvi_scan_chunk(const float *const axis[3], uint32_t count, const float query[3], float up,
                                  uint32_t *hits, float *squares);

@@ -8,7 +8,7 @@ uint32_t psvi_scan_chunk_avx2(const float *const axis[3], uint32_t count, const 
     const __m256 qx = _mm256_set1_ps(query[0]), qy = _mm256_set1_ps(query[1]), qz = _mm256_set1_ps(query[2]);
     const __m256 most = _mm256_set1_ps(up);
     uint32_t found = 0;
-    for (uint32_t i = 0; i < count; i += PSVI_LANES) {
+    for (uint32_t i = 0; i < count; i += PSVI_SCAN_LANES) {
         const __m256 x = _mm256_sub_ps(_mm256_loadu_ps(axis[0] + i), qx);
         const __m256 y = _mm256_sub_ps(_mm256_loadu_ps(axis[1] + i), qy);
         const __m256 z = _mm256_sub_ps(_mm256_loadu_ps(axis[2] + i), qz);
@@ -17,7 +17,7 @@ uint32_t psvi_scan_chunk_avx2(const float *const axis[3], uint32_t count, const 
         _mm256_storeu_ps(squares + i, square);
         // NaN, of numbers too large for floats, is a hit too.
         uint32_t lanes = (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(square, most, _CMP_NGT_UQ));
-        if (count - i < PSVI_LANES) lanes &= (1u << (count - i)) - 1;
+        if (count - i < PSVI_SCAN_LANES) lanes &= (1u << (count - i)) - 1;
         for (; lanes != 0; lanes &= lanes - 1)
             hits[found++] = i + (uint32_t)__builtin_ctz(lanes);
     }

@@ -40,10 +40,10 @@ typedef struct scanner {
     psvi_cell_run runs[PSVI_CELL_RUNS];
     uint32_t run_count, candidates; // candidates: of all runs
     uint32_t near_count;            // in `near`; 0: too many, runs are read where they are
-    float near_axis[3][PSVI_SCAN_CHUNK + PSVI_LANES];
-    uint32_t near[PSVI_SCAN_CHUNK + PSVI_LANES]; // points
-    uint32_t hits[PSVI_SCAN_CHUNK + PSVI_LANES];
-    float squares[PSVI_SCAN_CHUNK + PSVI_LANES];
+    float near_axis[3][PSVI_SCAN_CHUNK + PSVI_SCAN_LANES];
+    uint32_t near[PSVI_SCAN_CHUNK + PSVI_SCAN_LANES]; // points
+    uint32_t hits[PSVI_SCAN_CHUNK + PSVI_SCAN_LANES];
+    float squares[PSVI_SCAN_CHUNK + PSVI_SCAN_LANES];
     double query[3];
     float local[3];    // the query relative to the origin
     uint32_t number;   // of the query
@@ -171,10 +171,11 @@ static void gather_candidates(scanner *row) {
     if (row->candidates > PSVI_SCAN_CHUNK) return;
     for (uint32_t i = 0; i < row->run_count; ++i) {
         const uint32_t first = row->runs[i].first, count = row->runs[i].end - first;
-        for (uint32_t j = 0; j < count; j += PSVI_LANES) { // whole vectors; the next run overwrites what is too much
+        for (uint32_t j = 0; j < count;
+             j += PSVI_SCAN_LANES) { // whole vectors; the next run overwrites what is too much
             for (int axis = 0; axis < 3; ++axis)
-                memcpy(row->near_axis[axis] + row->near_count + j, points->axis[axis] + first + j, PSVI_LANES * 4);
-            memcpy(row->near + row->near_count + j, points->order + first + j, PSVI_LANES * 4);
+                memcpy(row->near_axis[axis] + row->near_count + j, points->axis[axis] + first + j, PSVI_SCAN_LANES * 4);
+            memcpy(row->near + row->near_count + j, points->order + first + j, PSVI_SCAN_LANES * 4);
         }
         row->near_count += count;
     }

@@ -7,7 +7,7 @@
 #include "../../src/queries/tree_query.h"
 #include "tree_slots_avx2.h"
 
-#define PSVI_LANES(a, b, c) _MM_SHUFFLE(3, c, b, a) // lanes 0, 1, 2 of a shuffle
+#define PSVI_SHUFFLE(a, b, c) _MM_SHUFFLE(3, c, b, a) // lanes 0, 1, 2 of a shuffle
 
 // psv_turn_slots of all slots, by octant.
 #define PSVI_SWAP1(s, o) ((o)&1u ? ((s)&0x55u) << 1 | ((s) >> 1 & 0x55u) : (s))
@@ -135,8 +135,8 @@ PSV_TREE_FN bool psvi_ray_meets_corners(const psv_tree_view *view, const psvi_ve
     const __m128 z = _mm_shuffle_ps(_mm_unpackhi_ps(as, bs), cs, _MM_SHUFFLE(2, 2, 1, 0));
     const __m128 x = _mm_sub_ps(_mm_movelh_ps(ab, cs), _mm_mul_ps(ray->shear[0], z));
     const __m128 y = _mm_sub_ps(_mm_shuffle_ps(ab, cs, _MM_SHUFFLE(1, 1, 3, 2)), _mm_mul_ps(ray->shear[1], z));
-    const __m128 x1 = _mm_permute_ps(x, PSVI_LANES(1, 2, 0)), x2 = _mm_permute_ps(x, PSVI_LANES(2, 0, 1));
-    const __m128 y1 = _mm_permute_ps(y, PSVI_LANES(1, 2, 0)), y2 = _mm_permute_ps(y, PSVI_LANES(2, 0, 1));
+    const __m128 x1 = _mm_permute_ps(x, PSVI_SHUFFLE(1, 2, 0)), x2 = _mm_permute_ps(x, PSVI_SHUFFLE(2, 0, 1));
+    const __m128 y1 = _mm_permute_ps(y, PSVI_SHUFFLE(1, 2, 0)), y2 = _mm_permute_ps(y, PSVI_SHUFFLE(2, 0, 1));
     const __m128 none = _mm_setzero_ps();
     __m128 weights = _mm_sub_ps(_mm_mul_ps(x2, y1), _mm_mul_ps(y2, x1));
     if ((_mm_movemask_ps(_mm_cmpeq_ps(weights, none)) & 7) != 0) {

@@ -193,7 +193,7 @@ static void find_some(void *data, uint32_t worker) {
             if (range > longest) longest = range;
         }
     psvi_close_sink(&sink);
-    psvi_raise(&job->longest, longest);
+    psvi_raise_count(&job->longest, longest);
 }
 
 static void find_overlaps(psv_context *context, sap3_job *job) {

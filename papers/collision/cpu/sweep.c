@@ -146,7 +146,7 @@ static void sweep_some(void *data, uint32_t worker) {
     (void)worker;
     psvi_open_sink(&sink, job->input, false);
     for (uint64_t first, end; psvi_take_range(&job->loop, &first, &end);)
-        psvi_raise(&job->longest, sweep_boxes(&sink, job, first, end));
+        psvi_raise_count(&job->longest, sweep_boxes(&sink, job, first, end));
     psvi_close_sink(&sink);
 }
 

@@ -1,8 +1,8 @@
 // Sums pairs and counts descents of their keys: one read of every key and value.
 #include "../../core/cuda/cuda_backend.h"
-#include "check_pairs.h"
 #include "key_field.cuh"
 #include "launch.h"
+#include "pair_sums.h"
 
 namespace {
 
@@ -26,8 +26,8 @@ __device__ __forceinline__ uint64_t warp_sum(uint64_t value) {
 // In: pairs. Out: *check. 4,096 pairs a block; two atomics a warp.
 template <typename Key, typename Value>
 __global__ void __launch_bounds__(block_threads)
-    psvk_check_pairs(const Key *__restrict__ keys, const Value *__restrict__ values, uint64_t count,
-                     psvi_key_order order, psvi_pair_check *check) {
+    psvk_sum_pairs(const Key *__restrict__ keys, const Value *__restrict__ values, uint64_t count, psvi_key_order order,
+                   psvi_pair_sums *check) {
     uint64_t sum = 0, descents = 0;
 #pragma unroll
     for (uint32_t k = 0; k < pairs_per_thread; ++k) {
@@ -47,16 +47,16 @@ __global__ void __launch_bounds__(block_threads)
 
 template <typename Key, typename Value>
 void launch(cudaStream_t stream, const void *keys, const void *values, uint64_t count, psvi_key_order order,
-            psvi_pair_check *check) {
-    psvk_check_pairs<<<psvi_blocks_for(count, block_pairs), block_threads, 0, stream>>>(
+            psvi_pair_sums *check) {
+    psvk_sum_pairs<<<psvi_blocks_for(count, block_pairs), block_threads, 0, stream>>>(
         static_cast<const Key *>(keys), static_cast<const Value *>(values), count, order, check);
 }
 
 } // namespace
 
-extern "C" psv_status psvi_cuda_check_pairs(psv_context *context, psvi_key_order order, const void *keys,
-                                            const void *values, uint32_t value_bytes, uint64_t count,
-                                            psvi_pair_check *check) {
+extern "C" psv_status psvi_cuda_sum_pairs(psv_context *context, psvi_key_order order, const void *keys,
+                                          const void *values, uint32_t value_bytes, uint64_t count,
+                                          psvi_pair_sums *check) {
     cudaStream_t stream = (cudaStream_t)context->stream;
     if (count == 0) return PSV_OK;
     auto by_value = [&](auto key) {
@@ -72,5 +72,5 @@ extern "C" psv_status psvi_cuda_check_pairs(psv_context *context, psvi_key_order
         by_value(uint64_t());
     else
         by_value(uint32_t());
-    return psvi_cuda_status(context, cudaGetLastError(), "check_pairs launch");
+    return psvi_cuda_status(context, cudaGetLastError(), "sum_pairs launch");
 }
