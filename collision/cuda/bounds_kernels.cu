@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_bounds(const psvi_bou
     }
     psv_aabb box;
     if (shape.type == PSV_BOUNDS_POINTS) {
-        if (shape.point_count > BOUNDS_THREAD_POINTS) return;
+        if (shape.point_count > PSVI_THREAD_ROW) return;
         box = points_bounds(view, shape, instance, 0, 1);
     } else {
         box = solid_bounds(shape, view.poses[instance]);
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_bounds_points(const p
         psv_bounds_shape shape;
         const uint64_t own = first + warp;
         const bool here = own < view.instance_count && find_shape(view, own, &shape) &&
-                          shape.type == PSV_BOUNDS_POINTS && shape.point_count > BOUNDS_THREAD_POINTS;
+                          shape.type == PSV_BOUNDS_POINTS && shape.point_count > PSVI_THREAD_ROW;
         if (here && shape.point_count <= BOUNDS_WARP_POINTS) {
             const psv_aabb box = warp_join(points_bounds(view, shape, own, lane, 32));
             if (lane == 0) boxes[own] = widen(box, view.margin);
@@ -149,7 +149,7 @@ extern "C" cudaError_t psvi_launch_bounds(const psvi_bounds_view *view, psv_aabb
     const uint64_t count = view->instance_count;
     psvk_bounds<<<(uint32_t)((count + PSVI_BLOCK_THREADS - 1) / PSVI_BLOCK_THREADS), PSVI_BLOCK_THREADS, 0, stream>>>(
         *view, boxes);
-    if (view->point_count > BOUNDS_THREAD_POINTS) {
+    if (view->point_count > PSVI_THREAD_ROW) {
         const uint64_t groups = (count + PSVI_BLOCK_THREADS / 32 - 1) / (PSVI_BLOCK_THREADS / 32);
         const uint64_t most = (uint64_t)multiprocessors * 32;
         psvk_bounds_points<<<(uint32_t)(groups < most ? groups : most), PSVI_BLOCK_THREADS, 0, stream>>>(*view, boxes);

@@ -29,15 +29,11 @@
 #define TREE_WALK_WAITING 2
 #define TREE_WALK_FROM 64 // rays below which all take the plain walk
 
-#define BOUNDS_THREAD_POINTS 16 // longer point sets get a warp
-#define BOUNDS_WARP_POINTS 1024 // longer ones a block
+#define PSVI_THREAD_ROW 16      // points of a set, or pairs of a box, that one thread takes; longer rows get a warp
+#define BOUNDS_WARP_POINTS 1024 // longer point sets get a block
 
-#define PAIR_OPS_TILE 1024 // pairs that a block compares and compacts
-
-#define GROUP_TILE 1024        // pairs that a block counts, places and compares at a time
-#define GROUP_SCAN_TILE 2048   // boxes whose counts a block adds up at a time
-#define GROUP_THREAD_ROW 16u   // pairs of one box that a thread puts in order
-#define GROUP_WARP_ROW 512u    // that a warp does; a block with a bit for each box does the others
+#define PAIR_TILE 1024      // pairs that a block counts, places, compares and compacts at a time
+#define GROUP_WARP_ROW 512u // pairs of one box that a warp puts in order; a block with a bit for each box does others
 #define GROUP_MOST_BLOCKS 256u // of these, as many as have 4 bytes a box, but
 #define GROUP_LEAST_BLOCKS 32u
 

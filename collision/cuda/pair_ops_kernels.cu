@@ -43,7 +43,7 @@ struct diff_side {
 __device__ __forceinline__ diff_side side_of(const psvi_diff_input &input, bool end) {
     const uint64_t now = *input.now_count, before = *input.before_count;
     const bool overflow = now > input.capacity; // then nothing is compared and both counts are 0
-    const uint64_t tiles = (input.capacity + PAIR_OPS_TILE - 1) / PAIR_OPS_TILE;
+    const uint64_t tiles = (input.capacity + PAIR_TILE - 1) / PAIR_TILE;
     diff_side side;
     side.list = end ? input.before : input.now;
     side.other = end ? input.now : input.before;
@@ -52,7 +52,7 @@ __device__ __forceinline__ diff_side side_of(const psvi_diff_input &input, bool 
     side.target = end ? input.end : input.begin;
     side.target_count = end ? input.end_count : input.begin_count;
     side.tile_counts = input.tile_counts + (end ? tiles : 0);
-    side.kept = input.kept + (end ? tiles * (PAIR_OPS_TILE / 32) : 0);
+    side.kept = input.kept + (end ? tiles * (PAIR_TILE / 32) : 0);
     return side;
 }
 
@@ -73,11 +73,11 @@ __device__ __forceinline__ bool holds(const psv_pair *list, uint64_t count, uint
 __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_diff_mark(const psvi_diff_input input) {
     __shared__ uint32_t found;
     const diff_side side = side_of(input, blockIdx.y != 0);
-    for (uint64_t tile = blockIdx.x; tile * PAIR_OPS_TILE < side.count; tile += gridDim.x) {
+    for (uint64_t tile = blockIdx.x; tile * PAIR_TILE < side.count; tile += gridDim.x) {
         if (threadIdx.x == 0) found = 0;
         __syncthreads();
-        for (uint32_t at = threadIdx.x; at < PAIR_OPS_TILE; at += PSVI_BLOCK_THREADS) {
-            const uint64_t i = tile * PAIR_OPS_TILE + at;
+        for (uint32_t at = threadIdx.x; at < PAIR_TILE; at += PSVI_BLOCK_THREADS) {
+            const uint64_t i = tile * PAIR_TILE + at;
             const bool keep = i < side.count && !holds(side.other, side.other_count, ordered_pair(side.list[i]));
             const uint32_t bits = __ballot_sync(0xffffffffu, keep);
             if ((threadIdx.x & 31) == 0) {
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_diff_mark(const psvi_
 __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_diff_scan(const psvi_diff_input input) {
     __shared__ unsigned long long sums[PSVI_BLOCK_THREADS];
     const diff_side side = side_of(input, blockIdx.x != 0);
-    const uint64_t tiles = (side.count + PAIR_OPS_TILE - 1) / PAIR_OPS_TILE;
+    const uint64_t tiles = (side.count + PAIR_TILE - 1) / PAIR_TILE;
     unsigned long long before = 0;
     for (uint64_t first = 0; first < tiles; first += PSVI_BLOCK_THREADS) {
         const uint64_t tile = first + threadIdx.x;
@@ -120,15 +120,15 @@ __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_diff_scan(const psvi_
 // runs before its own within the tile.
 __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_diff_move(const psvi_diff_input input) {
     const diff_side side = side_of(input, blockIdx.y != 0);
-    for (uint64_t tile = blockIdx.x; tile * PAIR_OPS_TILE < side.count; tile += gridDim.x) {
-        const uint32_t *const kept = side.kept + tile * (PAIR_OPS_TILE / 32);
-        for (uint32_t at = threadIdx.x; at < PAIR_OPS_TILE; at += PSVI_BLOCK_THREADS) {
+    for (uint64_t tile = blockIdx.x; tile * PAIR_TILE < side.count; tile += gridDim.x) {
+        const uint32_t *const kept = side.kept + tile * (PAIR_TILE / 32);
+        for (uint32_t at = threadIdx.x; at < PAIR_TILE; at += PSVI_BLOCK_THREADS) {
             const uint32_t run = at / 32, lane = at % 32, bits = kept[run];
             if (!(bits >> lane & 1)) continue;
             uint64_t place = side.tile_counts[tile] + __popc(bits & ((1u << lane) - 1));
             for (uint32_t earlier = 0; earlier < run; ++earlier)
                 place += __popc(kept[earlier]);
-            side.target[place] = side.list[tile * PAIR_OPS_TILE + at];
+            side.target[place] = side.list[tile * PAIR_TILE + at];
         }
     }
 }
@@ -149,7 +149,7 @@ static uint32_t grid_of(uint64_t items, uint64_t per_block, int multiprocessors)
     return (uint32_t)(blocks < most ? (blocks == 0 ? 1 : blocks) : most);
 }
 
-extern "C" uint64_t psvi_diff_tiles(uint64_t capacity) { return (capacity + PAIR_OPS_TILE - 1) / PAIR_OPS_TILE; }
+extern "C" uint64_t psvi_diff_tiles(uint64_t capacity) { return (capacity + PAIR_TILE - 1) / PAIR_TILE; }
 
 extern "C" cudaError_t psvi_launch_pack_pairs(psv_pair *pairs, const uint64_t *count, uint64_t capacity, uint32_t bits,
                                               uint64_t *clamped, int multiprocessors, cudaStream_t stream) {
@@ -166,7 +166,7 @@ extern "C" cudaError_t psvi_launch_unpack_pairs(psv_pair *pairs, const uint64_t 
 }
 
 extern "C" cudaError_t psvi_launch_diff_pairs(const psvi_diff_input *input, int multiprocessors, cudaStream_t stream) {
-    const dim3 grid(grid_of(input->capacity, PAIR_OPS_TILE, multiprocessors), 2);
+    const dim3 grid(grid_of(input->capacity, PAIR_TILE, multiprocessors), 2);
     psvk_diff_mark<<<grid, PSVI_BLOCK_THREADS, 0, stream>>>(*input);
     psvk_diff_scan<<<2, PSVI_BLOCK_THREADS, 0, stream>>>(*input);
     psvk_diff_move<<<grid, PSVI_BLOCK_THREADS, 0, stream>>>(*input);

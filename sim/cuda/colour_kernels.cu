@@ -296,7 +296,7 @@ __device__ __noinline__ static void start_roll(const psvi_sim &s, const psvi_ste
 // contact's place, and the bins. A block takes a row of contacts and blocks stay in order, so a colour goes through the
 // bodies as the pairs did; but the order within a bin is any, and nothing depends on it. Reads a contact three times
 // (32 bytes) and its points once, writes half.
-__global__ void __launch_bounds__(PSVI_COLOUR_BLOCK, PSVI_COLOUR_BLOCKS)
+__global__ void __launch_bounds__(PSVI_COLOUR_BLOCK, PSVI_TEAM_BLOCKS)
     psvk_colour(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
                 const __grid_constant__ psvi_step step) {
     __shared__ psvi_bin bins[PSVI_BINS];

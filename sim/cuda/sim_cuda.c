@@ -83,7 +83,7 @@ static psv_status cuda_create(psv_world *world) {
             context, psvi_solve_team((psvi_solve_kind)kind, &state->solve_blocks[kind], &state->solve_cluster[kind]),
             "occupancy of psvk_solve");
     if (status != PSV_OK) return status;
-    if (state->colour_blocks > PSVI_COLOUR_BLOCKS) state->colour_blocks = PSVI_COLOUR_BLOCKS;
+    if (state->colour_blocks > PSVI_TEAM_BLOCKS) state->colour_blocks = PSVI_TEAM_BLOCKS;
     state->colour_blocks *= context->info.multiprocessors;
     for (int kind = 0; kind < PSVI_SOLVE_KINDS; ++kind)
         state->solve_blocks[kind] *= context->info.multiprocessors;
@@ -211,7 +211,7 @@ static psv_status cuda_solve(psv_world *world, const psvi_step *step) {
         psvi_cuda_status(context, psvi_launch_colour(s, &state->solver, step, team, context->stream), "psvk_colour");
     if (status != PSV_OK) return status;
     psvi_solve_kind kind = step->rolls ? PSVI_SOLVE_ROLLING : general ? PSVI_SOLVE_GENERAL : PSVI_SOLVE_ROUND;
-    team = team_for(items, kind == PSVI_SOLVE_ROUND ? PSVI_SOLVE_ROUND_BLOCK : PSVI_SOLVE_BLOCK,
+    team = team_for(items, kind == PSVI_SOLVE_ROUND ? PSVI_SOLVE_ROUND_BLOCK : PSVI_SIM_BLOCK,
                     state->solve_cluster[kind], state->solve_blocks[kind]);
     return psvi_cuda_status(context, psvi_launch_solve(s, &state->solver, step, kind, team, context->stream),
                             "psvk_solve");

@@ -1,5 +1,5 @@
-// The solver on the device, as one kernel whose threads wait for each other between colours, so no colour costs a
-// launch and the host need not know how many there are.
+// The solver on the device: one kernel, whose threads wait for each other between colours. So no colour costs a launch,
+// and the host need not know the number of colours.
 #include "solve_contact.cuh"
 #include "step_kernels.h"
 #include "team.cuh"
@@ -268,9 +268,9 @@ __device__ static void start_rest(const psvi_sim &s, const psvi_solver &v, const
 
 // In: contacts in the order of their colours, bodies' solver state. Out: velocities, movement and impulses after all
 // substeps. The grid waits after every colour of every pass, but for the last small ones. A pass reads 40 bytes of a
-// plain contact, 48 of a round one, 112 a point of others, and 32 of each body (after the move 48), and writes 16 of
-// the contact and up to 32 of each body. With GENERAL false there are balls and particles only, with BOUNCES false no
-// shape has restitution.
+// plain contact, 48 of a round one, 112 a point of others, and 32 of each body (after the move 48). It writes 16 bytes
+// of the contact and up to 32 of each body. With GENERAL false there are balls and particles only, with BOUNCES false
+// no shape has restitution.
 template <bool GENERAL, bool LOADS, bool BOUNCES, bool ROLLS>
 __device__ __forceinline__ static void solve(const psvi_sim &s, const psvi_solver &v, const psvi_step &step) {
     if (s.counts->halted) return; // the same for all
@@ -308,46 +308,46 @@ __device__ __forceinline__ static void solve(const psvi_sim &s, const psvi_solve
 
 // Where forces act, and no shape has restitution: with the code for hits the kernel for all bodies is two thirds longer
 // and spills.
-__global__ void __launch_bounds__(PSVI_SOLVE_BLOCK, PSVI_SOLVE_BLOCKS)
+__global__ void __launch_bounds__(PSVI_SIM_BLOCK, PSVI_TEAM_BLOCKS)
     psvk_solve(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
                const __grid_constant__ psvi_step step) {
     solve<true, true, false, false>(s, v, step);
 }
 
-__global__ void __launch_bounds__(PSVI_SOLVE_ROUND_BLOCK, PSVI_SOLVE_ROUND_BLOCKS)
+__global__ void __launch_bounds__(PSVI_SOLVE_ROUND_BLOCK, PSVI_TEAM_BLOCKS)
     psvk_solve_round(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
                      const __grid_constant__ psvi_step step) {
     solve<false, true, false, false>(s, v, step);
 }
 
 // Where some has.
-__global__ void __launch_bounds__(PSVI_SOLVE_BLOCK, PSVI_SOLVE_BLOCKS)
+__global__ void __launch_bounds__(PSVI_SIM_BLOCK, PSVI_TEAM_BLOCKS)
     psvk_solve_bouncing(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
                         const __grid_constant__ psvi_step step) {
     solve<true, true, true, false>(s, v, step);
 }
 
-__global__ void __launch_bounds__(PSVI_SOLVE_ROUND_BLOCK, PSVI_SOLVE_ROUND_BLOCKS)
+__global__ void __launch_bounds__(PSVI_SOLVE_ROUND_BLOCK, PSVI_TEAM_BLOCKS)
     psvk_solve_round_bouncing(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
                               const __grid_constant__ psvi_step step) {
     solve<false, true, true, false>(s, v, step);
 }
 
 // With rolling friction.
-__global__ void __launch_bounds__(PSVI_SOLVE_BLOCK, PSVI_SOLVE_BLOCKS)
+__global__ void __launch_bounds__(PSVI_SIM_BLOCK, PSVI_TEAM_BLOCKS)
     psvk_solve_rolling(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
                        const __grid_constant__ psvi_step step) {
     solve<true, true, true, true>(s, v, step);
 }
 
 // Where no forces act.
-__global__ void __launch_bounds__(PSVI_SOLVE_BLOCK, PSVI_SOLVE_BLOCKS)
+__global__ void __launch_bounds__(PSVI_SIM_BLOCK, PSVI_TEAM_BLOCKS)
     psvk_solve_free(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
                     const __grid_constant__ psvi_step step) {
     solve<true, false, true, false>(s, v, step);
 }
 
-__global__ void __launch_bounds__(PSVI_SOLVE_ROUND_BLOCK, PSVI_SOLVE_ROUND_BLOCKS)
+__global__ void __launch_bounds__(PSVI_SOLVE_ROUND_BLOCK, PSVI_TEAM_BLOCKS)
     psvk_solve_round_free(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
                           const __grid_constant__ psvi_step step) {
     solve<false, false, true, false>(s, v, step);
@@ -362,7 +362,7 @@ static const void *solve_kernel(psvi_solve_kind kind, bool loads, bool bounces) 
 }
 
 static int solve_block(psvi_solve_kind kind) {
-    return kind == PSVI_SOLVE_ROUND ? PSVI_SOLVE_ROUND_BLOCK : PSVI_SOLVE_BLOCK;
+    return kind == PSVI_SOLVE_ROUND ? PSVI_SOLVE_ROUND_BLOCK : PSVI_SIM_BLOCK;
 }
 
 // What fits the kernels of all kinds of frames.

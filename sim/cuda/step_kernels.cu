@@ -39,16 +39,16 @@ __device__ static void add_pull(float4 q, v3 p, float softening_squared, v3 *sum
 // In: positions and masses. Out: acceleration of each body by all others, direct sums. A block has 64 bodies, two of
 // them to a lane, and a warp for each eighth of a tile of 256 in shared memory; their sums are added in a fixed order.
 // Reads 20 bytes a body and block.
-__global__ void __launch_bounds__(PSVI_ATTRACT_LANES *PSVI_ATTRACT_SLICES) psvk_attract(psvi_sim s, psvi_step step) {
-    constexpr int tile = PSVI_ATTRACT_LANES * PSVI_ATTRACT_SLICES;
+__global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_attract(psvi_sim s, psvi_step step) {
+    constexpr int tile = PSVI_SIM_BLOCK, slices = tile / 32;
     __shared__ float4 bodies[tile];
     if (s.counts->halted) return;
-    const int lane = threadIdx.x % PSVI_ATTRACT_LANES, slice = threadIdx.x / PSVI_ATTRACT_LANES;
+    const int lane = threadIdx.x % 32, slice = threadIdx.x / 32;
     const float softening_squared = step.softening_squared;
     uint32_t own[2];
     v3 p[2], sum[2];
     for (int m = 0; m < 2; ++m) {
-        own[m] = (2 * blockIdx.x + m) * PSVI_ATTRACT_LANES + lane;
+        own[m] = (2 * blockIdx.x + m) * 32 + lane;
         p[m] = own[m] < s.slots ? v3_of4(s.position[own[m]]) : v3_make(0, 0, 0);
         sum[m] = v3_make(0, 0, 0);
     }
@@ -60,8 +60,8 @@ __global__ void __launch_bounds__(PSVI_ATTRACT_LANES *PSVI_ATTRACT_SLICES) psvk_
         bodies[threadIdx.x] = b;
         __syncthreads();
 #pragma unroll 8
-        for (int k = 0; k < PSVI_ATTRACT_LANES; ++k) {
-            const float4 q = bodies[slice * PSVI_ATTRACT_LANES + k];
+        for (int k = 0; k < 32; ++k) {
+            const float4 q = bodies[slice * 32 + k];
             add_pull(q, p[0], softening_squared, &sum[0]);
             add_pull(q, p[1], softening_squared, &sum[1]);
         }
@@ -72,8 +72,8 @@ __global__ void __launch_bounds__(PSVI_ATTRACT_LANES *PSVI_ATTRACT_SLICES) psvk_
         __syncthreads();
         if (slice != 0 || own[m] >= s.slots) continue;
         v3 all = sum[m];
-        for (int k = 1; k < PSVI_ATTRACT_SLICES; ++k) {
-            const float4 q = bodies[k * PSVI_ATTRACT_LANES + lane];
+        for (int k = 1; k < slices; ++k) {
+            const float4 q = bodies[k * 32 + lane];
             all = v3_add(all, v3_make(q.x, q.y, q.z));
         }
         psvi_f4 *a = &s.acceleration[own[m]]; // w, the mass, is being read by other blocks
@@ -127,8 +127,7 @@ cudaError_t psvi_launch_begin(const psvi_sim *sim, const psvi_step *step, cudaSt
 }
 
 cudaError_t psvi_launch_attract(const psvi_sim *sim, const psvi_step *step, cudaStream_t stream) {
-    psvk_attract<<<blocks_for(sim->slots, 2 * PSVI_ATTRACT_LANES), PSVI_ATTRACT_LANES * PSVI_ATTRACT_SLICES, 0,
-                   stream>>>(*sim, *step);
+    psvk_attract<<<blocks_for(sim->slots, 2 * 32), PSVI_SIM_BLOCK, 0, stream>>>(*sim, *step);
     return cudaGetLastError();
 }
 

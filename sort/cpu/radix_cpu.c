@@ -271,12 +271,12 @@ static bool keeps_threads_busy(const radix_job *job, uint64_t largest) {
 
 // Keys whose highest bits say little (exponents of floats, heavy tails) would leave nearly everything in a few buckets.
 // So the split takes as many more bits as give buckets that, by samples, keep all threads busy and fit their caches,
-// while buckets do not become tiny. A crowd does not count.
+// while buckets stay well above what insertion sorts. A crowd does not count.
 static void widen_split(radix_job *job) {
     const psvi_radix_format keys = key_format(job);
     const uint32_t most = job->high - job->low, before = job->bits;
     uint32_t widest = most < RADIX_MAX_DIGIT_BITS ? most : RADIX_MAX_DIGIT_BITS;
-    while (widest > before && job->count >> widest < RADIX_BUCKET_TINY)
+    while (widest > before && job->count >> widest < 4 * RADIX_INSERTION_MAX)
         --widest;
     if (widest == before) return;
     job->bits = widest;

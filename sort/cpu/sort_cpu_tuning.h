@@ -29,9 +29,6 @@
 #define RADIX_BUCKET_TARGET 4096u
 #define RADIX_SPLIT_BITS 8u
 
-// Where the split takes more bits to keep all threads busy, it leaves this many elements a bucket.
-#define RADIX_BUCKET_TINY 128u
-
 // Bits looked at beyond log2(count): of uniform keys that agree in these there are few, and insertion puts them in
 // order.
 #define RADIX_SPARE_BITS 5u

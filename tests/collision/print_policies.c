@@ -21,10 +21,10 @@ static void print_rows_policy(uint32_t code) {
     print_rows_kernel("segments split", ROWS_SPLIT_THREADS, ROWS_ITEMS, policy.split_blocks);
     print_rows_kernel("segments order", ROWS_WHOLE_THREADS, ROWS_ORDER_ITEMS, 1);
     print_rows_kernel("fused", ROWS_FUSED_THREADS, ROWS_ITEMS, 1);
-    print_rows_kernel("exact sweep", ROWS_SWEEP_THREADS, 1, ROWS_SWEEP_BLOCKS);
-    print_rows_kernel("uniform sweep", ROWS_SWEEP_THREADS, 1, policy.uniform_blocks);
-    print_rows_kernel("near sweep", ROWS_SWEEP_THREADS, 1, policy.near_blocks);
-    print_rows_kernel("near sweep, second", ROWS_SWEEP_THREADS, 1, policy.left_blocks);
+    print_rows_kernel("exact sweep", PSVI_BLOCK_THREADS, 1, ROWS_SWEEP_BLOCKS);
+    print_rows_kernel("uniform sweep", PSVI_BLOCK_THREADS, 1, policy.uniform_blocks);
+    print_rows_kernel("near sweep", PSVI_BLOCK_THREADS, 1, policy.near_blocks);
+    print_rows_kernel("near sweep, second", PSVI_BLOCK_THREADS, 1, policy.left_blocks);
 }
 
 int main(void) {

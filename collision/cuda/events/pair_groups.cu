@@ -6,7 +6,7 @@
 #include "pair_groups_kernels.h"
 
 #define GROUP_WARPS (PSVI_BLOCK_THREADS / 32)
-#define GROUP_TURNS (GROUP_TILE / PSVI_BLOCK_THREADS) // pairs of a thread
+#define GROUP_TURNS (PAIR_TILE / PSVI_BLOCK_THREADS) // pairs of a thread
 #define GROUP_ALL_LANES 0xffffffffu
 
 struct group_job {
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_group_count(const gro
     const uint32_t count = overflow ? 0 : (uint32_t)given;
     if (blockIdx.x == 0 && threadIdx.x == 0) group_begin_frame(job, count, overflow);
     uint32_t *const ranks = group_ranks(job);
-    for (uint64_t tile = (uint64_t)blockIdx.x * GROUP_TILE; tile < count; tile += (uint64_t)gridDim.x * GROUP_TILE) {
+    for (uint64_t tile = (uint64_t)blockIdx.x * PAIR_TILE; tile < count; tile += (uint64_t)gridDim.x * PAIR_TILE) {
         uint32_t first[GROUP_TURNS] = {};
 #pragma unroll
         for (int j = 0; j < GROUP_TURNS; ++j) {
@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_group_scatter(const g
     const uint32_t count = control->sizes[PSVI_GROUP_BEGINS];
     const uint32_t *const starts = job.memory.starts[control->now], *const ranks = group_ranks(job);
     uint2 *const list = reinterpret_cast<uint2 *>(job.memory.lists[control->now]);
-    for (uint64_t tile = (uint64_t)blockIdx.x * GROUP_TILE; tile < count; tile += (uint64_t)gridDim.x * GROUP_TILE) {
+    for (uint64_t tile = (uint64_t)blockIdx.x * PAIR_TILE; tile < count; tile += (uint64_t)gridDim.x * PAIR_TILE) {
         uint2 pair[GROUP_TURNS] = {};
         uint32_t place[GROUP_TURNS] = {};
 #pragma unroll
@@ -174,7 +174,7 @@ __device__ __forceinline__ void group_order_by_thread(psv_pair *list, uint32_t s
         *group_seconds(list, start + 1) = first;
         return;
     }
-    uint32_t sorted[GROUP_THREAD_ROW] = {min(first, second), max(first, second)};
+    uint32_t sorted[PSVI_THREAD_ROW] = {min(first, second), max(first, second)};
     bool moved = first > second;
     for (uint32_t k = 2; k < count; ++k) {
         const uint32_t value = *group_seconds(list, start + k);
@@ -269,8 +269,8 @@ __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_group_order(const gro
         const uint64_t box = tile + threadIdx.x;
         const bool here = box < job.changes.boxes;
         const uint32_t start = here ? starts[box] : 0, count = here ? starts[box + 1] - start : 0;
-        const bool longer = count > GROUP_THREAD_ROW && count <= GROUP_WARP_ROW;
-        if (count > 1 && count <= GROUP_THREAD_ROW) group_order_by_thread(list, start, count);
+        const bool longer = count > PSVI_THREAD_ROW && count <= GROUP_WARP_ROW;
+        if (count > 1 && count <= PSVI_THREAD_ROW) group_order_by_thread(list, start, count);
         if (threadIdx.x == 0) row_count = 0;
         if (!__syncthreads_or(longer)) continue;
         if (longer) rows[atomicAdd(&row_count, 1u)] = (uint16_t)threadIdx.x;
@@ -346,8 +346,8 @@ __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_group_diff(const grou
     const group_side side = group_side_of(job, blockIdx.y);
     const uint32_t epoch = control->epoch, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     uint32_t *const ticket = &control->tickets[blockIdx.y];
-    for (uint32_t tile; (uint64_t)(tile = group_next_tile(ticket, &shared_tile)) * GROUP_TILE < side.count;) {
-        const uint64_t first = (uint64_t)tile * GROUP_TILE + warp * (GROUP_TILE / GROUP_WARPS) + lane;
+    for (uint32_t tile; (uint64_t)(tile = group_next_tile(ticket, &shared_tile)) * PAIR_TILE < side.count;) {
+        const uint64_t first = (uint64_t)tile * PAIR_TILE + warp * (PAIR_TILE / GROUP_WARPS) + lane;
         uint2 pair[GROUP_TURNS];
         uint32_t kept[GROUP_TURNS], found = 0, total = 0, before = 0;
 #pragma unroll
@@ -369,7 +369,7 @@ __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_group_diff(const grou
         if (warp == 0) {
             const uint32_t chained = psvd_chain_tile(side.states, tile, epoch, total);
             if (lane == 0) shared_before = chained;
-            if (lane == 0 && (uint64_t)(tile + 1) * GROUP_TILE >= side.count) *side.target_count = chained + total;
+            if (lane == 0 && (uint64_t)(tile + 1) * PAIR_TILE >= side.count) *side.target_count = chained + total;
         }
         __syncthreads();
         uint64_t place = (uint64_t)shared_before + before;
@@ -390,7 +390,7 @@ static uint32_t blocks_for(uint64_t items, uint64_t per_block, int multiprocesso
 extern "C" cudaError_t psvi_launch_group_changes(const psvi_changes *changes, const psvi_group_memory *memory,
                                                  int multiprocessors, cudaStream_t stream) {
     const group_job job = {*changes, *memory};
-    const uint32_t pair_blocks = blocks_for(changes->capacity, GROUP_TILE, multiprocessors);
+    const uint32_t pair_blocks = blocks_for(changes->capacity, PAIR_TILE, multiprocessors);
     const uint32_t tiles = (uint32_t)(changes->boxes / GROUP_SCAN_TILE + 1);
     uint32_t order_blocks = blocks_for(changes->boxes, PSVI_BLOCK_THREADS, multiprocessors);
     if (order_blocks < memory->bit_blocks) order_blocks = memory->bit_blocks;

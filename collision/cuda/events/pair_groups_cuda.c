@@ -18,7 +18,7 @@ static uint32_t bit_blocks_for(uint64_t boxes) {
 
 void psvi_lay_out_groups(void *base, uint64_t capacity, uint64_t boxes, psvi_group_memory *memory) {
     psvi_carver carver = {base, 0};
-    const uint64_t scan_tiles = tiles_of(boxes + 1, GROUP_SCAN_TILE), tiles = tiles_of(capacity, GROUP_TILE);
+    const uint64_t scan_tiles = tiles_of(boxes + 1, GROUP_SCAN_TILE), tiles = tiles_of(capacity, PAIR_TILE);
     const uint64_t words = scan_tiles * GROUP_SCAN_TILE * sizeof(uint32_t);
     memory->control = psvi_carve(&carver, sizeof *memory->control);
     memory->box_counts = psvi_carve(&carver, words);

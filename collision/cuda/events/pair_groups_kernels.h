@@ -6,12 +6,15 @@
 #include <cuda_runtime_api.h>
 
 #include "../../src/broad_phase.h"
+#include "../broad_phase_tuning.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 enum { PSVI_GROUP_BEGINS = 0, PSVI_GROUP_ENDS = 1, PSVI_GROUP_SCAN = 2, PSVI_GROUP_CHAINS = 3 };
+
+#define GROUP_SCAN_TILE (8 * PSVI_BLOCK_THREADS) // boxes whose counts a block adds up at a time: 8 a thread
 
 // Zero at the beginning.
 typedef struct psvi_group_control {

@@ -22,8 +22,8 @@
 
 typedef struct psvi_rows_policy {
     uint32_t code, threads, shared_kb;
-    uint32_t uniform_blocks;           // of ROWS_SWEEP_THREADS
-    uint32_t near_blocks, left_blocks; // of ROWS_SWEEP_THREADS: first and second sweep
+    uint32_t uniform_blocks;           // of PSVI_BLOCK_THREADS
+    uint32_t near_blocks, left_blocks; // of PSVI_BLOCK_THREADS: first and second sweep
     uint32_t split_blocks;             // of ROWS_SPLIT_THREADS
     uint32_t order_bin_blocks;         // of ROWS_ORDER_BIN_THREADS
     uint32_t scatter_blocks;           // of PSVI_BLOCK_THREADS
@@ -58,23 +58,27 @@ static inline
 
 // No kernel wants more threads than a multiprocessor holds.
 #define PSVI_ROWS_FIT(code, most, kb, uniform, near, left, split, order_bin, scatter)                                  \
-    PSVI_ROWS_CHECK((uniform)*ROWS_SWEEP_THREADS <= (most) && (near)*ROWS_SWEEP_THREADS <= (most) &&                   \
-                    (left)*ROWS_SWEEP_THREADS <= (most) && (split)*ROWS_SPLIT_THREADS <= (most) &&                     \
+    PSVI_ROWS_CHECK((uniform)*PSVI_BLOCK_THREADS <= (most) && (near)*PSVI_BLOCK_THREADS <= (most) &&                   \
+                    (left)*PSVI_BLOCK_THREADS <= (most) && (split)*ROWS_SPLIT_THREADS <= (most) &&                     \
                     (order_bin)*ROWS_ORDER_BIN_THREADS <= (most) && (scatter)*PSVI_BLOCK_THREADS <= (most) &&          \
                     (uniform) > 0 && (kb) >= 48);
 PSVI_ROWS_POLICIES(PSVI_ROWS_FIT)
 #undef PSVI_ROWS_FIT
 
+// What follows from the tuning constants.
+#define ROWS_DOWN_PARTS (ROWS_SAMPLES / ROWS_DOWN_BINS)                // lanes that add up the cost of one limit
+#define ROWS_BIN_CELLS (8 * ROWS_ORDER_BIN_THREADS)                    // of a bin, at most: a thread counts in 16 bytes
+#define ROWS_SEGMENT_BOXES (ROWS_WHOLE_THREADS * ROWS_ORDER_ITEMS / 2) // that lie evenly; others have twice the room
+
 // Kernels that all architectures hold as often.
-PSVI_ROWS_CHECK(ROWS_SWEEP_BLOCKS *ROWS_SWEEP_THREADS <= 1024);
+PSVI_ROWS_CHECK(ROWS_SWEEP_BLOCKS *PSVI_BLOCK_THREADS <= 1024);
 PSVI_ROWS_CHECK(ROWS_FUSED_BYTES <= 227 * 1024 && ROWS_FUSED_THREADS <= 1024 && ROWS_WHOLE_THREADS <= 1024);
 // The tables of the orders that share them.
 PSVI_ROWS_CHECK(ROWS_BIN_LEAST < ROWS_COUNTED_MOST && ROWS_FUSED_MOST <= ROWS_COUNTED_MOST);
 PSVI_ROWS_CHECK(2 * ROWS_FUSED_LOCAL <= 65536); // a place has 16 bits
 PSVI_ROWS_CHECK(ROWS_BIN_BOXES < ROWS_BIN_ROOM && ROWS_BIN_ROOM % ROWS_ORDER_BIN_THREADS == 0);
-PSVI_ROWS_CHECK(ROWS_SEGMENT_BOXES <= ROWS_WHOLE_THREADS * ROWS_ORDER_ITEMS);
 PSVI_ROWS_CHECK((1 << ROWS_SEGMENT_CELL_BITS) <= ROWS_WHOLE_THREADS * 4);
-PSVI_ROWS_CHECK(ROWS_DOWN_BINS *ROWS_DOWN_PARTS == ROWS_SAMPLES); // a thread of the planning block each
+PSVI_ROWS_CHECK(ROWS_SAMPLES % ROWS_DOWN_BINS == 0);
 
 #if defined(__CUDA_ARCH__)
 constexpr psvi_rows_policy ROWS_CODE_POLICY = psvi_rows_policy_of(__CUDA_ARCH__ / 10);

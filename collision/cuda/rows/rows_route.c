@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "rows_tuning.h"
+#include "rows_policy.h"
 
 #define ANY_COUNT UINT64_MAX
 #define EVERY_ROUTE (PSVI_ROWS_TREE - 1)

@@ -15,11 +15,12 @@
 #define ROWS_TRY_PARTNERS 128  // other sampled boxes that each of them is compared with to tell that
 #define ROWS_DOUBTS 4          // pairs in doubt of a box, at most, before the sweeps over rounded boxes are left out
 #define ROWS_PAUSE_LEAST 8     // frames that a sweep over rounded boxes, or the bins, are left out for at first,
-#define ROWS_PAUSE_MOST 256    // and at most (psvi_backoff); a ratio is tried again after as many
+#define ROWS_PAUSE_MOST                                                                                                \
+    256 // and at most (psvi_backoff); a ratio is tried again after as many, a sweep in place of the
+        // tree after twice as many
 // One level for nearly all boxes, and a few larger ones that look down into it: how its limit is chosen. What boxes
 // cost then, in instructions of a lane, about.
 #define ROWS_DOWN_BINS 64             // of sampled extents, four an octave
-#define ROWS_DOWN_PARTS 16            // lanes that add up the cost of one limit
 #define ROWS_DOWN_LARGER 16           // larger boxes: at most one of so many
 #define ROWS_DOWN_FEW_LARGER 64       // samples: boxes are of about one size but for one in so many
 #define ROWS_DOWN_SPARE 1024          // a level of larger boxes gets a cell of so many, at least
@@ -48,7 +49,6 @@
 #define ROWS_ITEMS 2                 // boxes of a thread that makes keys or entries
 #define ROWS_COUNTED_MOST (1u << 21) // boxes up to which counting beats segments: its table stays in the cache
 #define ROWS_SCAN_ITEMS 16           // cells of a thread
-#define ROWS_SWEEP_THREADS 256       // of all sweeps but the fused one
 #define ROWS_SWEEP_BLOCKS 3          // resident on a multiprocessor
 #define ROWS_TOGETHER_RANGE 512      // candidates of a range from which on a block's warps stay together
 // A warp of the exact sweep takes 32 boxes. With long ranges it takes fewer, so that more warps hide each other's
@@ -92,7 +92,6 @@
 #define ROWS_BOUND_LOOK 128           // a look costs as much besides,
 #define ROWS_BOUND_LARGER 4           // and a test of a larger box so many times one
 #define ROWS_BOUND_RUN 1024           // places of one run in the uniform sweep, at most, and one more for so many boxes
-#define ROWS_BOUND_AGAIN 512          // frames of a scene by the tree until a sweep is tried again
 #define ROWS_BOUND_SEGMENT (1u << 16) // boxes of a segment, at most
 // A new scene's sweep is not begun where the plan's samples foresee so many times the tests that it may take.
 #define ROWS_FORESEE_TIMES 4
@@ -110,7 +109,6 @@
 // The same on average over all cells: those at the edge are empty, others have 1.3 times that or, in a flat scene, 1.5
 // times; then there are more bins.
 #define ROWS_BIN_BOXES 1900
-#define ROWS_BIN_CELLS 4096 // cells of a bin, at most
 #define ROWS_BIN_MORE 3     // rounds more than that, at most
 #define ROWS_BIN_SPARE 8    // room for so many times the boxes of a new scene, whose bins may be uneven
 #define ROWS_BIN_EXCUSED 2  // failures in a row with another scene's plan that tell nothing, at most
@@ -126,7 +124,6 @@
 // `rows` for many boxes.
 #define ROWS_CELLS_A_BOX 2        // of the plan, where the keys have room for them
 #define ROWS_SEGMENT_CELL_BITS 12 // cells of a segment, at most
-#define ROWS_SEGMENT_BOXES 3072   // boxes, if they lie evenly, at most
 #define ROWS_SPLIT_THREADS 768
 #define ROWS_TOGETHER_ITEMS 5       // the same where a block takes their places together,
 #define ROWS_TOGETHER_SEGMENTS 4096 // in at most so many segments

@@ -8,7 +8,7 @@
 #define WARPS (THREADS / 32)
 #define ITEMS (ROWS_BIN_ROOM / THREADS)
 
-static_assert(ROWS_BIN_ROOM % THREADS == 0 && ROWS_BIN_CELLS == 8 * THREADS, "equal parts for all threads");
+static_assert(ROWS_BIN_ROOM % THREADS == 0, "equal parts for all threads");
 static_assert(ROWS_BIN_ROOM < 1 << 12 && ROWS_BIN_CELLS <= 1 << 12, "a rank and a cell fit a word together");
 
 struct order_shared {

@@ -225,7 +225,7 @@ __device__ __forceinline__ bool rows_begins_over(bool last_over, const psvi_rows
     if (last_over && (watch->was_over == 0 || rows_scenes_differ(watch->over, watch->last)))
         watch->over = watch->last, watch->was_over = 1;
     if (watch->was_over == 0 || rows_scenes_differ(watch->over, scene)) return false;
-    watch->was_over = watch->was_over < ROWS_BOUND_AGAIN ? watch->was_over + 1 : 0;
+    watch->was_over = watch->was_over < 2 * ROWS_PAUSE_MOST ? watch->was_over + 1 : 0;
     return watch->was_over != 0;
 }
 

@@ -13,7 +13,7 @@ __device__ __forceinline__ bool rows_scenes_differ(const psvi_rows_scene &a, con
 
 // Is nothing known of the scene, or what is known too old?
 __device__ __forceinline__ bool rows_is_new(const psvi_rows_scene &scene, const psvi_rows_watch &watch) {
-    return watch.was_over >= ROWS_BOUND_AGAIN || rows_scenes_differ(scene, watch.last);
+    return watch.was_over >= 2 * ROWS_PAUSE_MOST || rows_scenes_differ(scene, watch.last);
 }
 
 // A sample's place in the cells of its level.

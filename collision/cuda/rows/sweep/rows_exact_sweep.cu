@@ -8,10 +8,10 @@
 #include "rows_lane_walk.cuh"
 #include "rows_larger.cuh"
 
-#define LBVH_ONCE_THREADS ROWS_SWEEP_THREADS
+#define LBVH_ONCE_THREADS PSVI_BLOCK_THREADS
 #include "../../lbvh_at_once.cuh"
 
-#define WARPS (ROWS_SWEEP_THREADS / 32)
+#define WARPS (PSVI_BLOCK_THREADS / 32)
 
 // A warp's boxes, and the ranges of places that each of them has still to be tested against.
 struct warp_work {
@@ -221,11 +221,7 @@ __device__ __forceinline__ uint32_t take_part(sweep_shared *shared, psvi_rows_pl
     }
 }
 
-#define SCATTERS (PSVI_BLOCK_THREADS * ROWS_ITEMS / PSVI_BLOCK_THREADS) // tiles of the scatter in one of the keys
-
-static_assert(ROWS_SWEEP_THREADS == PSVI_BLOCK_THREADS && ROWS_SWEEP_THREADS == PSVI_BLOCK_THREADS &&
-                  ROWS_SWEEP_THREADS == PSVI_BLOCK_THREADS,
-              "the steps' tiles are those of a block");
+#define SCATTERS ROWS_ITEMS // tiles of the scatter in one of the keys
 
 struct counted_shared {
     uint32_t task;
@@ -431,7 +427,7 @@ __device__ __forceinline__ void end_sweep(const psvi_find_input &input, psvi_row
 // COUNTED: with the counting sort in front of it, in one launch: all of a frame but its plan. Behind bins that mostly
 // has nothing to do; one kernel that leaves at once costs less than four.
 template <bool COUNTED>
-__global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS, ROWS_SWEEP_BLOCKS)
     psvk_rows_exact(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
                     const __grid_constant__ rows_tables tables, bool few, rows_slots swept_slots,
                     const __grid_constant__ counted_tables counted, const __grid_constant__ exact_tree tree) {
@@ -472,7 +468,7 @@ __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
         shared.together = false;
     }
     const uint32_t *const words = reinterpret_cast<const uint32_t *>(plan);
-    for (uint32_t i = threadIdx.x; i < sizeof shared.plan / 4; i += ROWS_SWEEP_THREADS)
+    for (uint32_t i = threadIdx.x; i < sizeof shared.plan / 4; i += PSVI_BLOCK_THREADS)
         reinterpret_cast<uint32_t *>(&shared.plan)[i] = words[i];
     __syncthreads();
     const bool down = !input.between && rows_looks_down(&shared.plan, boxes);
@@ -537,7 +533,7 @@ extern "C" cudaError_t psvi_launch_rows_counted_exact(const psvi_find_input *inp
                                    memory->counted.scan_states, reinterpret_cast<float4 *>(memory->records)};
     const rows_tables swept = {tables.records, tables.starts};
     return rows_launch_early(memory, stream, psvk_rows_exact<true>, memory->multiprocessors * ROWS_SWEEP_BLOCKS,
-                             ROWS_SWEEP_THREADS, bytes_of<counted_shared>(), *input, memory->plan, swept,
+                             PSVI_BLOCK_THREADS, bytes_of<counted_shared>(), *input, memory->plan, swept,
                              psvi_most_boxes(input) <= ROWS_FEW_BOXES,
                              rows_uniform_slots_of(rows_uniform_arrays_of(memory)), tables, tree_of(memory));
 }
@@ -551,7 +547,7 @@ extern "C" cudaError_t psvi_launch_rows_exact(const psvi_find_input *input, cons
     const uint32_t wanted = psvi_block_count(boxes, WARPS * (few ? ROWS_LEAST_A_WARP : 32));
     const uint32_t most = memory->multiprocessors * ROWS_SWEEP_BLOCKS;
     const uint32_t blocks = wanted < most ? wanted : most;
-    return rows_launch_early(memory, stream, psvk_rows_exact<false>, blocks, ROWS_SWEEP_THREADS,
+    return rows_launch_early(memory, stream, psvk_rows_exact<false>, blocks, PSVI_BLOCK_THREADS,
                              bytes_of<sweep_shared>(), *input, memory->plan, tables, few, rows_slots{},
                              counted_tables{}, tree_of(memory));
 }

@@ -8,7 +8,7 @@
 #include "rows_held.cuh"
 #include "rows_lane_walk.cuh"
 
-#define WARPS (ROWS_SWEEP_THREADS / 32)
+#define WARPS (PSVI_BLOCK_THREADS / 32)
 #define NEAR_RANGES (ROWS_NEAR + 1)
 #define LEFT_RANGES (ROWS_COARSE * ROWS_COARSE) // at least ROWS_INTERVALS
 
@@ -261,10 +261,10 @@ __device__ __forceinline__ void hand_over(const sweep_job &job, uint32_t hits, b
     __syncwarp();
 }
 
-// Every lane goes through its own ranges, from one to the next without waiting for the others, two candidates a turn
-// by one load, and notes those that the first test lets through; `lower` and `upper` are the lane's box in it. Lanes
-// that have nothing left read nothing. The columns of ranges and partners are walked by their addresses, which saves a
-// fifth of the instructions.
+// Every lane goes through its own ranges without waiting for the others, two candidates a turn by one load. It notes
+// the candidates that pass the first test; `lower` and `upper` are the lane's box in that test. Lanes that are done
+// read nothing. The columns of ranges and partners are walked by their addresses, which saves a fifth of the
+// instructions.
 template <bool MAY_WRAP>
 __device__ __forceinline__ void sweep_short(const sweep_job &job, const lane_ranges &ranges, uint32_t lower,
                                             uint32_t upper, uint32_t *held) {
@@ -374,7 +374,7 @@ __device__ __forceinline__ bool sweep_levels(const sweep_job &job, psvi_rows_bou
 // ranges are swept by the whole warp. Warps work alone; the block meets at the end, to write its pairs. Reads 8 bytes
 // of a box about once per row that looks at it, all of it for itself and once per pair; writes the pairs.
 template <bool NEAR>
-__global__ void __launch_bounds__(ROWS_SWEEP_THREADS,
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS,
                                   NEAR ? ROWS_CODE_POLICY.near_blocks : ROWS_CODE_POLICY.left_blocks)
     psvk_rows_segments_sweep(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
                              psvi_rows_progress *progress, const __grid_constant__ rows_tables tables) {
@@ -387,7 +387,7 @@ __global__ void __launch_bounds__(ROWS_SWEEP_THREADS,
     const bool uniform = tables.may_be_uniform && rows_is_uniform(plan, boxes);
     if (NEAR && uniform) return; // swept already
     if (blockIdx.x * WARPS * 32 >= boxes) return;
-    rows_load_plan(&shared.local, plan, ROWS_SWEEP_THREADS);
+    rows_load_plan(&shared.local, plan, PSVI_BLOCK_THREADS);
     __syncthreads();
     const bool down = !input.between && rows_looks_down(&shared.local.plan, boxes);
     const uint32_t swept = down ? rows_base_boxes(&shared.local.plan, tables.starts) : boxes;
@@ -475,7 +475,7 @@ extern "C" cudaError_t psvi_launch_rows_segments_sweep(const psvi_find_input *in
         const uint32_t most =
             memory->multiprocessors * (near ? memory->policy.near_blocks : memory->policy.left_blocks);
         const uint32_t blocks = wanted < most ? wanted : most;
-        kernel<<<blocks, ROWS_SWEEP_THREADS, sweep_bytes(near), stream>>>(*input, memory->plan,
+        kernel<<<blocks, PSVI_BLOCK_THREADS, sweep_bytes(near), stream>>>(*input, memory->plan,
                                                                           memory->segmented.progress, tables);
     }
     return cudaGetLastError();

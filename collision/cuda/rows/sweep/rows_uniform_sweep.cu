@@ -7,7 +7,7 @@
 #include "rows_held.cuh"
 #include "rows_partners.cuh"
 
-#define WARPS (ROWS_SWEEP_THREADS / 32)
+#define WARPS (PSVI_BLOCK_THREADS / 32)
 #define RANGES (ROWS_NEAR + 1)
 
 // A warp's own memory. A chunk begins with less than ROWS_UNIFORM_HITS pairs in its buffer and less than 32 in doubt.
@@ -164,8 +164,9 @@ __device__ __forceinline__ uint32_t take_chunk(psvi_rows_plan *plan) {
     }
 }
 
-// What a warp does next: mostly the next chunk of 32 boxes. Of a chunk with a run longer than 32 places or with more
-// hits than are listed at once, which is rare, the next 32 places of each run or the next hits, from the beginning.
+// What a warp does next: mostly the next chunk of 32 boxes. Rarely a chunk has a run longer than 32 places, or more
+// hits than are listed at once. Then the warp takes the next 32 places of each run, or the next hits, from the
+// beginning.
 struct sweep_position {
     uint32_t chunk, window, batch;
 };
@@ -264,7 +265,7 @@ __device__ __forceinline__ void sweep_chunk(const psvi_find_input &input, psvi_r
 // all lanes side by side whoever found it. Reads 16 bytes of a box for itself and 8 about once per row that looks at
 // it; writes the pairs.
 template <bool MANY>
-__global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_CODE_POLICY.uniform_blocks)
+__global__ void __launch_bounds__(PSVI_BLOCK_THREADS, ROWS_CODE_POLICY.uniform_blocks)
     psvk_rows_uniform(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
                       const __grid_constant__ uniform_tables tables) {
     // Where the kernel behind has many larger boxes to sweep it begins when all blocks have ended: blocks that came
@@ -312,6 +313,6 @@ extern "C" cudaError_t psvi_launch_rows_uniform(const psvi_find_input *input, co
     const bool many = psvi_most_boxes(input) > ROWS_UNIFORM_TICKETS || rows_has_wide_cells(memory);
     const auto kernel = many ? psvk_rows_uniform<true> : psvk_rows_uniform<false>;
     // Not early: behind an order kernel its blocks would keep the little first-level cache that that one leaves.
-    return psvi_launch_early(false, stream, kernel, blocks, ROWS_SWEEP_THREADS, sizeof(sweep_shared), *input,
+    return psvi_launch_early(false, stream, kernel, blocks, PSVI_BLOCK_THREADS, sizeof(sweep_shared), *input,
                              memory->plan, tables);
 }
