@@ -124,10 +124,10 @@ __device__ __forceinline__ void lbvh_tell_class(lbvh_plan_shared &shared, const 
     }
 }
 
-// The box around the samples of a class, a quarter wider; that of the scene where there are few samples, or of the next
-// class of larger boxes for small ones, which lie within it if sizes go with the place. The range of the usual class
-// ends where the scene's does, so that a few far boxes do not take the resolution from all others. A thread for each
-// class and axis, all of one warp.
+// The box around the samples of a class, a quarter wider. Where there are few samples, it is the scene's box; for a
+// class of small boxes it is that of the next larger class, in which they lie if sizes go with the place. The range of
+// the usual class ends where the scene's does, so that a few far boxes do not take the resolution from all others. A
+// thread for each class and axis, all of one warp.
 __device__ __forceinline__ void lbvh_plan_class(lbvh_plan_shared &shared, uint32_t size_class, uint32_t axis) {
     psvi_lbvh_plan &plan = shared.plan;
     float low = plan.low[0][axis], side = plan.inverse[0][axis];
@@ -163,10 +163,9 @@ __device__ __forceinline__ void lbvh_order_class(lbvh_plan_shared &shared, uint3
 }
 
 // Writes the plan. Four groups of LBVH_SAMPLES samples are ranked against each other, by their centres on the three
-// axes and by their sizes. The scene's box is that of the middle fifteen sixteenths, widened by an eighth on both
-// sides, so that a few far boxes do not take the resolution from all others: what is outside gets the key of the
-// nearest cell. Other samples tell where the boxes of each class are. Reads 24 bytes a sample. All threads of the
-// block.
+// axes and by their sizes. The scene's box is that of the middle fifteen sixteenths, an eighth wider on both sides. So
+// a few far boxes do not take the resolution from all others: boxes outside get the key of the nearest cell. Other
+// samples tell where the boxes of each class are. Reads 24 bytes a sample. All threads of the block.
 template <uint32_t THREADS>
 __device__ __forceinline__ void lbvh_make_plan(const psvi_find_input &input, const psvi_lbvh_memory &memory,
                                                lbvh_plan_shared &shared) {

@@ -1,9 +1,9 @@
-// The self-query of the hierarchy. A warp takes 32 leaves that follow each other, and so lie close, and searches the
-// tree once for the box around them; leaves that touch it are collected, and each lane tests its own box against them.
+// The self-query of the hierarchy. A warp takes 32 leaves that follow each other, and so lie close. It searches the
+// tree once for the box around them and collects the leaves that touch it. Each lane tests its own box against these.
 // Only later leaves are searched, so every pair is found once.
 //
-// A search that has become long (huge boxes that no size class has put aside, long thin ones) is cut into parts of
-// leaves that other warps take when all searches are done.
+// Huge boxes that no size class has put aside, and long thin ones, make a search long. It is cut into parts of leaves,
+// which other warps take when all searches are done.
 #ifndef PAIRSIEVE_COLLISION_LBVH_WALK_CUH
 #define PAIRSIEVE_COLLISION_LBVH_WALK_CUH
 

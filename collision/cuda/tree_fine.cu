@@ -1,9 +1,9 @@
-// The fine tree on CUDA. Bottom up: items in the order of their keys are clusters; each looks a few places to both
-// sides for the one with which its box would stay smallest, and two that choose each other become one (Meister,
-// Bittner, «Parallel locally-ordered clustering for BVH construction», 2018). A block does this to 512 clusters in
-// shared memory until 32 are left; the next launch goes on with those of sixteen blocks (as H-PLOC does in warps:
-// Benthin, Meister, Barczak, Mehalwal, Tsakok, Kensler, 2024), until there is one. Then from the top down, a launch a
-// level: a node takes the children of the binary tree with the largest surfaces until it has eight.
+// The fine tree on CUDA. Bottom up: items in the order of their keys are clusters. Each looks a few places to both
+// sides for the one with which its box would stay smallest. Two that choose each other become one (Meister, Bittner,
+// «Parallel locally-ordered clustering for BVH construction», 2018). A block does this to 512 clusters in shared memory
+// until 32 are left. The next launch continues with those of sixteen blocks, until one cluster is left (as H-PLOC does
+// in warps: Benthin, Meister, Barczak, Mehalwal, Tsakok, Kensler, 2024). Then from the top down, a launch a level: a
+// node takes the children of the binary tree with the largest surfaces until it has eight.
 //
 // Rays test an item's own box in any case, so the cost of a tree is the surface of its nodes. A subtree of up to eight
 // items fits into one node: it is only split where that makes the surface less, and absorbed where it fits whole. Rays

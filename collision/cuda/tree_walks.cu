@@ -1,8 +1,8 @@
-// Rays and closest points through a tree on CUDA. Walks differ in length, and only some of the nodes on them have items
-// to test; lanes that went on alone would mostly wait for each other. So a warp takes 128 queries: lanes that are done
-// get new ones (Aila, Laine, «Understanding the efficiency of ray traversal on GPUs», 2009), and a lane that has come
-// to items goes on until it comes to some again, and waits until enough others have too (Ylitie, Karras, Laine 2017).
-// That is 1.3 times as fast for random rays, but slower for rays that go the same way, as those of a camera or to a
+// Rays and closest points through a tree on CUDA. Walks differ in length, and only some of their nodes have items to
+// test. With one query a lane, lanes would mostly wait for each other. So a warp takes 128 queries, and idle lanes
+// start new ones (Aila, Laine, «Understanding the efficiency of ray traversal on GPUs», 2009). A lane that reaches
+// items keeps traversing until it reaches more. Items are tested once enough lanes have some (Ylitie, Karras, Laine
+// 2017). This is 1.3 times as fast for random rays. It is slower for rays of one direction, as from a camera or to a
 // light: these take the plain walk, 32 in a warp.
 #include "../src/queries/tree_query.h"
 #include "broad_phase_tuning.h"

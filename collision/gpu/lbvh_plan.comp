@@ -1,6 +1,6 @@
 // Writes the plan. One group ranks 256 samples against each other on the three axes. The scene's box is that of the
-// middle fifteen sixteenths, widened by an eighth on both sides, so that a few far boxes do not take the resolution
-// from all others. Boxes outside get the key of the nearest cell.
+// middle fifteen sixteenths, an eighth wider on both sides. So a few far boxes do not take the resolution from all
+// others. Boxes outside get the key of the nearest cell.
 layout(local_size_x = 256) in;
 #include "slots.glsl"
 #include "lbvh_plan.glsl"

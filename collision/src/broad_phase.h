@@ -155,8 +155,8 @@ typedef struct psvi_follow {
     uint64_t live;    // boxes that take part
     bool bad_changed; // `move`: some box is bad, or is no longer bad
     bool crowded;     // `move`: the order has no place for a new box; the boxes have to be settled again
-    // What `reach` finds: words[heads[m]] is a number of boxes, then comes the place of a further list, or
-    // PSVI_NO_HITS, then the boxes that overlap the moved box m and may pair with it.
+    // What `reach` finds of the moved box m begins at words[heads[m]]: a number of boxes, the place of a further list
+    // or PSVI_NO_HITS, then the boxes. They overlap box m and may pair with it.
     uint32_t *words, *heads;
     uint64_t room, used; // of words; used may exceed the room: then the lists are not complete
     uint64_t tests;      // work of `reach`
@@ -183,9 +183,9 @@ typedef struct psvi_broad_phase {
     void (*destroy)(psvi_choice *choice);                      // optional
     psv_status (*find)(const psvi_choice *choice, const psvi_find_input *input);
     // Optional, both or none, for boxes that are kept. `build` orders the boxes of input->a, like `find` without the
-    // pairs. `query` finds the pairs of the boxes of input->a from place `first` on with those of the last `find` or
-    // `build`, which are input->b, or the first ones of input->a where there is one set (only without `settle`). With
-    // two sets it judges the boxes of a as well: boxes and bad boxes of the result.
+    // pairs. `query` finds pairs of the boxes of input->a, from place `first` on, with the boxes of the last `find` or
+    // `build`. These are input->b; with one set (only without `settle`) they are the first ones of input->a. With two
+    // sets `query` counts the boxes and bad boxes of input->a in the result, too.
     psv_status (*build)(const psvi_choice *choice, const psvi_find_input *input);
     psv_status (*query)(const psvi_choice *choice, const psvi_find_input *input, uint64_t first);
     // Optional, all or none, where memory is the host's. `settle` puts all boxes of input->a in order. `move` reads the

@@ -2,7 +2,7 @@
 //
 // The first frame finds all pairs by the finder's method. With the second one the boxes are settled: a tree is built
 // over all of them, and the pairs are linked to their boxes (pair_graph.h). From then on a frame writes the moved boxes
-// into the tree, searches it with each of them, and compares what it finds with the pairs that these boxes had. The
+// into the tree and searches it with each of them. It compares the pairs found with those that these boxes had. The
 // differences are the events. The tree is built anew when searches have taken as much longer as that costs.
 //
 // Whenever a frame does not fit this way (many boxes moved, other rules, an overflow), it goes the usual way, with

@@ -9,8 +9,8 @@
 // Kernels: compute shaders in GLSL. OpenGL compiles their text, once for each set of defines. Vulkan takes SPIR-V that
 // was made of the same text when the library was built, for each set of defines that the host code uses. All kernels
 // have the same inputs: storage blocks, bound by number, and one array of words. The first PSVI_GPU_BLOCKS words say
-// where each block's data begin, in words from the start of the bound range, because a range can begin at multiples of
-// the driver's alignment only. The rest are the kernel's own parameters.
+// where each block's data begin, in words from the start of the bound range: a range can begin only at multiples of the
+// driver's alignment. The rest are the kernel's own parameters.
 #ifndef PAIRSIEVE_CORE_GPU_BACKEND_H
 #define PAIRSIEVE_CORE_GPU_BACKEND_H
 

@@ -79,11 +79,11 @@ PSVI_HD float psvi_anchor_change(const psvi_anchored *at, v3 arm_a, v3 arm_b, v3
 }
 
 // A spring that carries a load gives way, by 2 i g / omega^2 between equal boxes with i above: the same length for
-// boxes of any size, so a tower of small ones sinks. So what rests in an overlap learns a part of it: the length by
-// which its bodies are taken for deeper in each other than they are. It takes a second, all points of a contact share
-// it (or towers would lean as they learned), and it stays as it is while the overlap sways by less than
-// PSVI_REST_SLACK: without that it feeds the slow sway of large pyramids. What lies deep learns nothing: its
-// springs are stiff already, and what is squeezed into too little room would be pressed ever harder.
+// boxes of any size, so a tower of small ones sinks. So a contact at rest learns a length, by which its bodies are
+// taken for deeper in each other than they are. Learning takes a second. All points of a contact share the length, or
+// towers would lean as they learned. It stays the same while the overlap sways by less than PSVI_REST_SLACK: otherwise
+// it feeds the slow sway of large pyramids. Deep contacts learn nothing: their springs are stiff already, and bodies in
+// too little room would be pressed ever harder.
 #define PSVI_REST_GAIN 4.0f    // times the overlap beyond the slack
 #define PSVI_REST_SLACK 0.005f // these as shares of psvi_contact.size
 #define PSVI_REST_MOST 0.02f   // that is learned

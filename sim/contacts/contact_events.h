@@ -1,7 +1,7 @@
-// What a step tells about its contacts: which bodies press on each other, who began and who ended to, and hits. Marks
-// in the table of kept contacts carry it from step to step. First, before the bodies move on and the table is made
-// anew, every contact is looked at (hits, and whether it was there before) and then every kept one that no contact has
-// met (ends); after the step every contact again, with its impulses.
+// Events of a step: which bodies press on each other, which contacts began and ended, and hits. Marks in the table of
+// kept contacts carry this from step to step. Before the bodies move and the table is made anew, every contact is
+// looked at: is it a hit, and was it there before? Kept contacts without a contact of this step have ended. After the
+// step every contact is looked at again, with its impulses.
 #ifndef PAIRSIEVE_CONTACT_EVENTS_H
 #define PAIRSIEVE_CONTACT_EVENTS_H
 

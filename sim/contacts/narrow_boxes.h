@@ -150,7 +150,7 @@ typedef struct psvi_axis_choice {
 
 // Separation along `axis` of boxes whose half widths reach `reach` along it and whose centres are `t` apart, with the
 // normal from the first to the second. With `side` not 0 the normal is turned to that side, though the overlap that way
-// may be deeper, and what is returned is the way to go along `side` until they are apart, turned round.
+// may be deeper. The function then returns minus the way along `side` until the boxes are apart.
 PSVI_HD float psvi_turn_axis(v3 axis, float t, float reach, v3 side, bool sided, v3 *normal, float *separation) {
     float along = v3_dot(axis, side), sign = (sided ? along : t) >= 0 ? 1.0f : -1.0f;
     *normal = v3_scale(axis, sign);

@@ -235,9 +235,10 @@ PSVI_HD float psvi_least_spread(float count, float x, float y, float xx, float x
     return 0.5f * (a + c - sqrtf((a - c) * (a - c) + 4 * b * b));
 }
 
-// On a base that is narrow for the body's height, friction tips the body and what holds it upright makes it slip, so
-// one order of solving them feeds a sway: prisms of 12 to 32 sides lay at 5 to 17 mm/s for ever. Such bodies are solved
-// as the light ones of unlike masses are. Heights count by what the impulse turns: what is large hardly does.
+// On a base that is narrow for the body's height, friction tips the body, and the impulse that holds it upright makes
+// it slip. So one fixed order of both feeds a sway: prisms of 12 to 32 sides never came below 5 to 17 mm/s. Such
+// contacts are solved twice, like those of light bodies under heavy ones. Heights count by what the impulse turns: what
+// is large hardly does.
 #define PSVI_NARROW 9.0f // height^2 / half width^2
 
 // In: the points of a contact, whose places are taken from the arms of b where `from_b`.

@@ -130,9 +130,9 @@ typedef struct psvi_edge_choice {
     bool found;
 } psvi_edge_choice;
 
-// Lists the edges of p that touch it along some direction whose part along the unit vector `to` is `part` or more: such
-// directions lie on the arc between the normals of the edge's faces, and are those normals' mean, divided by its
-// length, which is no less than half of their sum's.
+// Lists the edges of p that touch it along some direction whose part along the unit vector `to` is `part` or more. Such
+// directions lie on the arc between the normals of the edge's faces. Each is a weighted mean of these normals over its
+// length, and that length is no less than half of their sum's.
 PSVI_HD uint32_t psvi_edges_towards(const psvi_polytope *p, v3 to, float part, uint8_t list[PSVI_HULL_EDGES]) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < p->hull->edge_count; ++i) {

@@ -1,5 +1,5 @@
-// Contact points of two solids of any kind, spheres, capsules, boxes and hulls, and which of them are left out where
-// one solid passes over the edge of another that does not move.
+// Contact points of two solids: spheres, capsules, boxes and hulls. Also which points are left out where one solid
+// passes over the edge of another that does not move.
 #ifndef PAIRSIEVE_NARROW_SOLIDS_H
 #define PAIRSIEVE_NARROW_SOLIDS_H
 
@@ -89,9 +89,9 @@ PSVI_HD bool psvi_is_over_face(const psvi_solid *still, const psvi_solid *moving
     return false;
 }
 
-// What slides or rolls over a face of a body that does not move, and comes to the next one beside it, would meet that
-// one's edge: bodies do not know their neighbours. So points are left out, from place `first` on, in whose direction
-// the solids come together while the moving one, when they touch, is still above another face or hardly below.
+// A body that slides over the face of a static body to the next static body would be stopped by that one's edge, as
+// bodies do not know their neighbours. So points from place `first` on are left out if the solids approach in their
+// direction, and the moving one is still above another face, or hardly below it, when they touch.
 PSVI_HD void psvi_leave_out_glances(const psvi_solid *a, const psvi_solid *b, bool hulls, uint32_t first,
                                     psvi_manifold *out) {
     const bool first_still = out->still == 1;

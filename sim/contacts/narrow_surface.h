@@ -1,6 +1,5 @@
-// Meshes and height fields as surfaces: triangles that know their neighbours. What touches an edge or a corner of a
-// triangle is a contact only where no other part of the surface is nearer, so a smooth surface acts as if it had no
-// edges.
+// Meshes and height fields as surfaces: triangles that know their neighbours. A body touches an edge or a corner of a
+// triangle only where no other part of the surface is nearer. So a smooth surface acts as if it had no edges.
 #ifndef PAIRSIEVE_NARROW_SURFACE_H
 #define PAIRSIEVE_NARROW_SURFACE_H
 

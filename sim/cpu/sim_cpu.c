@@ -1,6 +1,6 @@
-// A world's step on the CPU: loops over bodies, pairs and contacts around the functions that CUDA uses too. Every loop
-// writes either to its own element or through operations whose outcome does not depend on their order, so the result is
-// the same for any number of threads.
+// A world's step on the CPU: loops over bodies, pairs and contacts around the functions that CUDA uses too. A loop
+// writes either to its own element or by operations whose outcome does not depend on their order. So the result is the
+// same for any number of threads.
 #include "sim_cpu.h"
 #include "../../core/cpu/workers.h"
 #include "../contacts/contact_events.h"

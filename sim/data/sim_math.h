@@ -177,8 +177,8 @@ PSVI_HD v3 quat_unrotate(quat q, v3 a) { return quat_rotate(quat_make(-q.x, -q.y
 
 // --- functions that a library of each system would round in its own way ----------------------------------------------
 
-// Taylor series, to the last digits of a float, of numbers reduced by multiples of a quarter turn or of the logarithm
-// of 2 in two parts, of which the first has few digits.
+// Taylor series, right to the last digits of a float. Their arguments are reduced by multiples of a quarter turn, or of
+// the logarithm of 2. Both are given in two parts, of which the first has few digits.
 
 // 2^k, k from -126 to 127.
 PSVI_HD float psvi_power_of_2(int k) {

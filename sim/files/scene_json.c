@@ -1,5 +1,5 @@
-// Strict reading of a scene's JSON. Jansson reads it but does not say where an accepted value stood, so the text is
-// walked once more, by the path to the value, when a complaint needs its place.
+// Strict reading of a scene's JSON. Jansson reads it but does not say where a value stood. So an error message that
+// needs the place walks the text once more, by the path to the value.
 #include "scene_json.h"
 
 #include <math.h>

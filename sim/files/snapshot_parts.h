@@ -5,9 +5,9 @@
 
 #include "../world/world.h"
 
-// Layout of a file: magic, version, byte-order mark, psvi_world_part, shapes, body arrays, generations, marks of the
-// living, free slots, contacts, angular impulses of rolling friction (where a shape has it), points that stay where
-// they were found (where a shape has corners), checksum; one after another without padding.
+// Layout of a file, without padding: magic, version, byte-order mark, psvi_world_part, shapes, body arrays. Then
+// generations, marks of the living, free slots, contacts. Then angular impulses of rolling friction, where a shape has
+// it, and points that stay where they were found, where a shape has corners. The checksum is last.
 #define PSVI_SNAPSHOT_MAGIC "PSVWORLD"
 #define PSVI_SNAPSHOT_VERSION 8u
 #define PSVI_SNAPSHOT_BYTE_ORDER 0x01020304u

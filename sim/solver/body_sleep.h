@@ -1,8 +1,8 @@
-// Sleep: bodies that touch each other and have all been slow for a while are taken for static, and found neither by the
-// broad phase among themselves nor by ground; as one island they wake when something that is awake presses on one of
-// them. Islands are components of the contact graph, by union-find whose root is the least slot whatever the order of
-// contacts (Jaiganesh & Burtscher 2018, «ECL-CC», use the same hooking on GPUs). Runs after a step, in worlds that ask
-// for it only.
+// Sleep: bodies that touch each other and have all been slow for a while form an island that is treated as static.
+// Their pairs among themselves and with the ground are not looked for. An island wakes when a body that is awake
+// presses on one of its bodies. Islands are components of the contact graph, by union-find. The root is the least slot,
+// whatever the order of contacts (Jaiganesh & Burtscher 2018, «ECL-CC», use the same hooking on GPUs). Runs after a
+// step, in worlds that ask for it only.
 #ifndef PAIRSIEVE_BODY_SLEEP_H
 #define PAIRSIEVE_BODY_SLEEP_H
 

@@ -1,8 +1,8 @@
-// Rolling and spinning friction: a contact also takes up to mu_r R N of torque against rolling of its bodies over each
-// other, and up to mu_s R N against spin about the normal; N is its normal force, R the lesser radius of those that are
-// balls or capsules, or else the bodies' lesser half width. As sliding friction it holds what is below the limit and
-// slows what is above it. One angular impulse a contact, by row_solve_roll after all else of a pass, in worlds that
-// have such shapes; others run none of this.
+// Rolling and spinning friction. A contact takes a torque of up to mu_r R N against rolling of its bodies over each
+// other, and of up to mu_s R N against spin about the normal. N is its normal force. R is the lesser radius of the
+// balls and capsules, or without any the bodies' lesser half width. Like sliding friction it holds what is below the
+// limit and slows what is above it. A contact has one angular impulse, solved by row_solve_roll at the end of a pass.
+// Worlds without such shapes run none of this.
 #ifndef PAIRSIEVE_CONTACT_ROLL_H
 #define PAIRSIEVE_CONTACT_ROLL_H
 

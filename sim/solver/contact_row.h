@@ -152,10 +152,10 @@ PSVI_ROW lane row_normal(lane before, lane mass, lane speed, row_soft soft) {
 // --- friction --------------------------------------------------------------------------------------------------------
 
 // Masses of the friction of a patch: up to four points of one normal, that rub in their middle, along two tangents and
-// about the normal. Together the three are at most what friction allows, as one vector of three, the torque over the
-// points' mean distance from the middle (a limit surface in the form of an ellipsoid; Goyal, Ruina and Papadopoulos
-// 1991). What slides has one mass in all three directions, or friction would not point against the sliding. One point
-// has no torque.
+// about the normal. The three form one vector, with the torque divided by the points' mean distance from the middle.
+// Its length is at most what friction allows: a limit surface in the form of an ellipsoid (Goyal, Ruina and
+// Papadopoulos 1991). What slides has one mass in all three directions, or friction would not point against the
+// sliding. One point has no torque.
 typedef struct row_grip {
     lane hold, hold_twist, slip, slip_twist;
     lane per_lever; // 1 / the mean distance
@@ -311,14 +311,14 @@ PSVI_ROW void row_make_slide(row_slide *s, const row_patch *p, uint32_t points, 
 // --- restitution -----------------------------------------------------------------------------------------------------
 
 // Hits: points of contacts with restitution that close faster than the threshold and touch within the substep. A hit is
-// an event: the speed at which the bodies meet is taken at once and given back at once, so none of it can be lost, and
-// it is met at the true time, tau after the substep began. The impulse J = (1 + e) times what stops the bodies comes in
-// two parts: J (1 - tau / h) before the move, so that the bodies are after it where they would be had they flown, met
-// and parted; and the rest after it. With the normal of the moment of touching this keeps momentum, angular momentum
-// and energy as a collision does (the torques of the two parts cancel: their arms are -v tau and v' (h - tau)). Hits
-// leave no impulse for the next substep: what threw bodies apart does not hold them. All points of a contact that hit
-// act together, as one row with weights: in one dimension a collision returns e^2 of the energy that it took, whatever
-// the order of contacts (Stronge); and what is symmetric stays so.
+// an event: the speed at which the bodies meet is taken at once and given back at once, so none of it can be lost. It
+// happens at its true time, tau after the substep began. The impulse J is (1 + e) times the impulse that stops the
+// bodies. It comes in two parts. J (1 - tau / h) acts before the move: after it the bodies are where they would be had
+// they flown, met and parted. The rest acts after the move. With the normal of the moment of touching this keeps
+// momentum, angular momentum and energy as a collision does (the torques of the two parts cancel: their arms are -v tau
+// and v' (h - tau)). Hits leave no impulse for the next substep: what threw bodies apart does not hold them. All points
+// of a contact that hit act together, as one row with weights: in one dimension a collision returns e^2 of the energy
+// that it took, whatever the order of contacts (Stronge); and what is symmetric stays so.
 
 // Whether a point hits. `after`: the move has been made, and only what touches now does.
 PSVI_ROW lane_mask row_hits(const psvi_step *step, lane speed, lane separation, bool after) {

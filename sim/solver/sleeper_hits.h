@@ -1,7 +1,7 @@
-// Sleepers that are hit. To the solver a sleeper is as static: what hits it would lose its momentum. So once the
-// contacts of a step are known, and before they are solved, the islands of sleepers that are hit are marked to wake,
-// and the step begins again with them awake. The next try may find more: what has woken may pass the hit on. Marks and
-// speeds only grow from try to try, so who is awake in the end does not depend on the order of contacts.
+// Sleepers that are hit. To the solver a sleeper is static: a body that hits it would lose its momentum. So once the
+// contacts of a step are known, and before they are solved, the islands of sleepers that are hit are marked to wake.
+// Then the step begins again. The next try may find more, since bodies that woke may pass the hit on. Marks and speeds
+// only grow from try to try, so who is awake in the end does not depend on the order of contacts.
 #ifndef PAIRSIEVE_SLEEPER_HITS_H
 #define PAIRSIEVE_SLEEPER_HITS_H
 

@@ -80,8 +80,8 @@ typedef struct tool_file {
     bool needs_name;    // cannot be "-", standard output
 } tool_file;
 
-// Before the work: every output can be written (an existing file keeps its content), no two are the same file, and none
-// is a file that is read, but a snapshot may be saved where it was restored from.
+// Before the work: every output can be written, and an existing file keeps its content. No two outputs are the same
+// file. None is a file that is read, except that a snapshot may be saved where it was restored from.
 int tool_check_files(const tool_file *files, uint32_t count);
 
 // One of `files` is standard output: other output then goes to stderr.

@@ -1,6 +1,6 @@
 // The digit passes on a driver that runs shaders on the processor's cores. A thread counts in memory of its own: such a
-// driver looks at every thread alone, with the block's limits, for each word in a storage block or in shared memory, but
-// takes private arrays as they are. Words that lie side by side are read four at a time for the same reason.
+// driver checks every access to a storage block or to shared memory, thread by thread, against the block's limits.
+// Private arrays are not checked. Words that lie side by side are read four at a time for the same reason.
 // Eight threads a group: one vector of a core, as nothing waits in it.
 // constants: FLOAT
 layout(local_size_x = 8) in;

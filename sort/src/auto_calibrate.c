@@ -1,8 +1,7 @@
 // Measures the candidates of `auto` on uniform keys, smallest count first, within a time budget. At each count they run
-// in turns and the least time of each counts, so other work on the machine, which comes and goes, affects all of them
-// or none. On a device all runs of a count are enqueued together and timed by events; work of another process between
-// them is not measured. A candidate that is far behind at two counts in a row is not measured at larger ones, so slow
-// methods cost little.
+// in turns, and the least time of each counts. So other work on the machine affects all of them or none. On a device
+// all runs of a count are enqueued together and timed by events; work of another process between them is not measured.
+// A candidate that is far behind at two counts in a row is not measured at larger ones, so slow methods cost little.
 #include <stdlib.h>
 #include <string.h>
 

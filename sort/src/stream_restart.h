@@ -4,10 +4,10 @@
 
 #include "stream_ends.h"
 
-// Opens the list and the files of the runs beside the output, and takes over the runs of an earlier call that was ended
-// in the middle, if they belong to the same input and order and their checksums hold: s->runs, count, sum_in and the
-// place of the input are then as behind them. Other files of these names begin anew. Errors: PSV_ERROR_UNSUPPORTED (the
-// input or the output is no plain file), PSV_ERROR_FILE (also while another process uses them), PSV_ERROR_MEMORY.
+// Opens the list and the files of the runs beside the output. Runs of an earlier, unfinished call are taken over if
+// they belong to the same input and order and their checksums hold. Then s->runs, count, sum_in and the place of the
+// input are as behind these runs. Other files of these names begin anew. Errors: PSV_ERROR_UNSUPPORTED (the input or
+// the output is no plain file), PSV_ERROR_FILE (also while another process uses them), PSV_ERROR_MEMORY.
 psv_status psvi_open_restart(psvi_stream *s);
 
 // The run that was put aside last is on the disk, and the list names it.

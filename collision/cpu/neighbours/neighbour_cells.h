@@ -54,8 +54,8 @@ static inline void psvi_load_point(const psvi_neighbour_job *job, const psvi_poi
             job->doubles ? ((const double *)(const void *)from)[axis] : ((const float *)(const void *)from)[axis];
 }
 
-// The cell of a coordinate. Far from 0 the coordinates of a grid's points are either equal or more than a radius apart,
-// so that any number will do that is the same for equal ones.
+// The cell of a coordinate. Far from 0 the coordinates of a grid's points are either equal or more than a radius apart.
+// There any number will do that is the same for equal coordinates.
 static inline int64_t psvi_cell_number(double coordinate, double inverse) {
     const double number = floor(coordinate * inverse);
     if (fabs(number) < PSVI_FAR_CELL) return (int64_t)number;

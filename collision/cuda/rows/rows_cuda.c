@@ -89,8 +89,8 @@ static void carve_segments(psvi_carver *carver, psvi_rows_memory *memory) {
     own->left = psvi_carve(carver, memory->room / 32 + 1);
 }
 
-// Five and a half times the room that the boxes need, so that bins of uneven scenes fit, with as many bins as the cells
-// and the boxes may ask for. What is not written costs nothing but its place.
+// As many bins as the cells and the boxes may ask for, with five and a half times the room that the boxes need, so that
+// uneven scenes fit. Memory that is not written costs only its place.
 static void carve_bins(psvi_carver *carver, uint64_t boxes, psvi_rows_bins *bins) {
     bins->most = psvi_rows_most_bins(boxes, false);
     if (bins->most == 0) return;
@@ -345,8 +345,8 @@ static psv_status find_binned(const psvi_choice *choice, const psvi_find_input *
     return status == PSV_OK ? find_counted_at_once(choice, input) : status;
 }
 
-// Can a frame be counted and swept in one launch? Then so it is behind a frame that was the tree's, where there is
-// likely nothing to do, and the tree has a launch of its own, which takes less time.
+// Can a frame be counted and swept in one launch? This is done after a frame that went by the tree: then the sweep has
+// likely nothing to do, and the tree takes less time in a launch of its own.
 static bool counts_at_once(const rows_state *state, uint32_t route) {
     return route == PSVI_ROWS_COUNTED_EXACT && state->memory.bins.state != NULL && state->told != NULL;
 }
@@ -405,8 +405,8 @@ static psvi_rows_facts facts_of_frame(const rows_state *state, const psvi_find_i
     return facts;
 }
 
-// Leaves the routes out that pause. The first frame of a finder goes by a route that plans for shapes and few larger
-// boxes too, so that it tells whether the fused kernel suits the scene; not in a graph, which would keep that route.
+// Leaves out the routes that pause. The first frame of a finder takes a route that plans for shapes and few larger
+// boxes too: it shows whether the fused kernel suits the scene. Not in a graph, which would keep that route.
 static psvi_rows_choice choose_route(rows_state *state, psvi_rows_facts *facts, bool is_first) {
     static const psvi_rows_route pausing[PAUSING] = {
         [PAUSING_WORLDS] = PSVI_ROWS_WORLDS, [PAUSING_BINS] = PSVI_ROWS_BINS, [PAUSING_FUSED] = PSVI_ROWS_FUSED};

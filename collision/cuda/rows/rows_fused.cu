@@ -1,7 +1,7 @@
 // `rows` for few boxes in one cooperative launch: keys, counting sort and sweep, one block a multiprocessor, grid
 // barriers between the steps. The plan comes from the last frame; one block, which takes no part in the rest, makes the
-// next one meanwhile. A frame of another kind or size than the last waits for its own plan, and one whose boxes crowd
-// the cells of the old plan starts again with its own.
+// next one meanwhile. A frame of another kind or size than the last waits for its own plan. One whose boxes crowd the
+// cells of the old plan starts again with its own.
 #include <stddef.h>
 
 #include "../launch_cuda.h"

@@ -149,9 +149,9 @@ __device__ __forceinline__ bool rows_may_overlap(uint32_t lower, uint32_t upper,
 }
 
 // The usual look of a box into its own level: nothing wraps, and it meets the next row of y and of z at most. Then it
-// looks at the rest of its own row, at the same run of cells in the next row of z, and in the next row of y at those of
-// the row of z before, the same and the next one. With AROUND rows may follow each other across the ends of y and z,
-// and the box may be in a cell of any number, if its runs cross no end of x after going around.
+// looks at the rest of its own row, and at the same run of cells in four other rows. These are (y, z + 1), (y + 1, z -
+// 1), (y + 1, z) and (y + 1, z + 1). With AROUND, rows may follow each other across the ends of y and z. The box may
+// then be in a cell of any number, if its runs cross no end of x after going around.
 #define ROWS_NEAR 4
 struct rows_near {
     uint32_t own;              // the box's cell

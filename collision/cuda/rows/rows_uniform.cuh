@@ -108,9 +108,9 @@ __device__ __forceinline__ bool rows_is_filtered(const psvi_find_input &input, u
     return filter.group != first.group || filter.mask != first.mask || !psvi_filters_pair(filter, filter);
 }
 
-// A box as rows_rounded makes it, with ROWS_VAGUE where that has to be set. One that looks as usual is in the range of
-// the cells, so what its row and its neighbours hold after as many turns is at most 308 rounded units away on an axis
-// that has more than one cell. On any other both boxes have to lie in 308 units.
+// A box as rows_rounded makes it, with ROWS_VAGUE where that has to be set. A box that looks as usual is in the range
+// of the cells. So on an axis with more than one cell, boxes of its row and the rows beside, after as many turns, are
+// at most 308 rounded units away. On any other axis both boxes have to lie in 308 units.
 __device__ __forceinline__ uint2 rows_rounded_clear(const psvi_rows_level &level, bool usual, const psvd_record &box) {
     const float low[3] = {box.first.x, box.first.z, box.second.x}, high[3] = {box.first.y, box.first.w, box.second.y};
     const rows_rounding rounding = rows_uniform_rounding(level);

@@ -123,13 +123,13 @@ struct psvi_tree_ops {
 
 extern const psvi_tree_ops psvi_tree_ops_cpu, psvi_tree_ops_cuda, psvi_tree_ops_gpu;
 
-// Most nodes of a fine tree: a quarter of its items, because each node is filled so that PSVI_LEAST_FILL holds. Say
-// that a subtree of n > 8 items has at most n / 4 - 1 / 4 nodes, as one of 9 items has, which are 2. Then so has a node
-// above such subtrees, its own items, and subtrees of up to 8 items, which are a node each, if the sum over its
-// children of 1 for an item and for a larger subtree, and of items - 4 for a smaller one, is at least 5. Children that
-// fall short of it are joined, as long as two together have at most 8 items; in the room that this makes, subtrees give
-// way to their items as long as these fit. Where neither can go on the sum is reached: eight children, of which any two
-// smaller ones have 9 items or more, or fewer children c, of which the smaller ones have at least 10 - c.
+// Most nodes of a fine tree: a quarter of its items, because each node is filled so that PSVI_LEAST_FILL holds. The
+// proof is by induction: a subtree of n > 8 items has at most n / 4 - 1 / 4 nodes. One of 9 items has 2 nodes. A node
+// counts 1 for each child that is an item or a subtree of more than 8 items, and items - 4 for each smaller subtree,
+// which is one node. Where this sum is at least 5, the bound holds for the node too. Children that fall short of it are
+// joined while two together have at most 8 items. In the room that this makes, subtrees give way to their items while
+// these fit. Where neither can go on, the sum is reached. Either there are eight children, of which any two smaller
+// ones have 9 items or more. Or there are fewer, c, and the smaller ones have at least 10 - c items.
 static inline uint64_t psvi_fine_tree_nodes(uint64_t items) { return items / 4 + 1; }
 #define PSVI_LEAST_FILL 5
 #define PSVI_SMALL_ITEMS 8 // of a subtree that is one node

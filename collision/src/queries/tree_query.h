@@ -1,5 +1,5 @@
-// One query at a time, for C and CUDA. A file that has a faster test of a node's slots names it in PSVI_RAY_SLOTS,
-// PSVI_BOX_SLOTS or PSVI_NEAR_SLOTS, and its way to load a node in PSVI_NODE, before it includes this one.
+// One query at a time, for C and CUDA. Before it includes this file, a file may name a faster test of a node's slots in
+// PSVI_RAY_SLOTS, PSVI_BOX_SLOTS or PSVI_NEAR_SLOTS. PSVI_NODE then names its way to load a node.
 #ifndef PAIRSIEVE_TREE_QUERY_H
 #define PAIRSIEVE_TREE_QUERY_H
 

@@ -268,9 +268,9 @@ uint64_t psv_world_body_count(const psv_world *world); // living bodies, static 
 uint64_t psv_world_slot_count(const psv_world *world); // slots in use: the length of the arrays below
 
 // Body arrays by slot, in memory of the context's backend, for reading and for programs that drive thousands of worlds;
-// valid until bodies are created or the world is destroyed. Each slot is 4 floats. On CUDA a step that found too little
-// room, or a sleeper that is hit, happens within the next call of psv_world_step or the next call that Blocks, such as
-// psv_read_world_counters. Only after that call do the arrays show all steps.
+// valid until bodies are created or the world is destroyed. Each slot is 4 floats. On CUDA a step may find too little
+// room, or a sleeper that is hit. Such a step happens within the next call of psv_world_step or the next call that
+// Blocks, such as psv_read_world_counters. Only after that call do the arrays show all steps.
 psv_buffer psv_world_positions(const psv_world *world);          // x, y, z, bounding radius (0: empty slot)
 psv_buffer psv_world_rotations(const psv_world *world);          // quaternion x, y, z, w
 psv_buffer psv_world_velocities(const psv_world *world);         // x, y, z, inverse mass (0: static or kinematic)

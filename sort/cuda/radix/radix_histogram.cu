@@ -314,9 +314,9 @@ __device__ __forceinline__ bool add_to_all(const psvi_radix_job &job, const uint
 }
 
 // In: keys. Out: the plan of all passes with the first place of each digit; zeroed tile counters and first array of
-// states. One block counts digits of a grid-strided share of the keys in shared memory, adds them to the global
-// histogram, and the block that finishes last makes the plan. Also says whether the keys are in order already.
-// Bytes: one read of the keys; none when the histograms are given and the order is not asked for.
+// states. One block counts digits of a grid-strided share of the keys in shared memory and adds them to the global
+// histogram. The block that finishes last makes the plan. Also says whether the keys are in order already. Bytes: one
+// read of the keys; none when the histograms are given and the order is not asked for.
 template <int KIND>
 __device__ __forceinline__ void make_histograms(const psvi_radix_job &job, uint32_t state_rows, uint32_t copies_log2,
                                                 bool check_order) {

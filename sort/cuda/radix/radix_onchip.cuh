@@ -1,6 +1,6 @@
-// Sorts some thousand items inside one block. The range of the keys is cut into bins of equal width; the items go to
-// their bins in any order (shared atomics), and each finds its place in its bin by comparing itself with the others
-// there, ties by the items' numbers. So the order of arrival does not matter and the result is stable.
+// Sorts some thousand items inside one block. The range of the keys is cut into bins of equal width. The items go to
+// their bins in any order (shared atomics). Each then finds its place by comparing itself with the others of its bin,
+// ties by the items' numbers. So the order of arrival does not matter and the result is stable.
 //
 // Where a bin is too full for this:
 // - keys that are all equal stay as they are;

@@ -232,8 +232,8 @@ __device__ __forceinline__ void find_tile_goals(uint32_t *states, uint32_t tile,
 }
 
 // One digit pass over one portion. In: items of the plan's input. Out: the same items in the plan's output, ordered
-// stably by the digit. Persistent blocks take tiles in order from a counter; a tile is ranked in shared memory, its
-// digit counts are published, those of all tiles before it are collected by look-back, and the items go out in runs
+// stably by the digit. Persistent blocks take tiles in order from a counter. A block ranks its tile in shared memory,
+// publishes the digit counts and collects those of all tiles before it by look-back. Then it writes the items in runs
 // of equal digits. Synchronization: words of `states`; no block waits for one that started later. Also clears the
 // states that the next pass uses. Bytes: one read and one write of every item.
 template <int KIND, int VALUE_BYTES>

@@ -1,6 +1,7 @@
 // Route RESIDENT: one persistent cooperative kernel makes all digit passes. Every block keeps its share of the items.
-// In each pass it ranks them in shared memory, learns from all other blocks where its digits begin, writes the items
-// there (the memory stays in L2) and waits for the others. Two all-to-all exchanges a pass, each one trip through L2.
+// In each pass it ranks them in shared memory and learns from all other blocks where its digits begin. It writes the
+// items there (the memory stays in L2) and waits for the others. Two all-to-all exchanges a pass, each one trip through
+// L2.
 #ifndef PAIRSIEVE_RADIX_RESIDENT_CUH
 #define PAIRSIEVE_RADIX_RESIDENT_CUH
 
@@ -387,12 +388,12 @@ __device__ __forceinline__ uint32_t run_passes(const psvi_radix_job &job, unsign
 }
 
 // In and out: all items, THREADS * ITEMS for each block; out may be in. All blocks are resident at once (cooperative
-// launch). One block ranks its items by a digit, publishes its 256 counts as one row of a matrix, adds up the rows of
-// all blocks, and writes its items in runs. A word of the matrix is valid once its top bit is set, so reading the
-// matrix is waiting for it; the other matrix is cleared meanwhile for the next pass. As a block publishes only after
-// it has read its items, the exchange also makes it safe to write over the input. The first exchange also tells which
-// bits differ at all, and whether the items are in order already.
-// Bytes: one read and one write of every item a pass, in L2, and a matrix of 512 bytes a block read by every block.
+// launch). One block ranks its items by a digit and publishes its 256 counts as one row of a matrix. It adds up the
+// rows of all blocks and writes its items in runs. A word of the matrix is valid once its top bit is set, so reading
+// the matrix is waiting for it; the other matrix is cleared meanwhile for the next pass. As a block publishes only
+// after it has read its items, the exchange also makes it safe to write over the input. The first exchange also tells
+// which bits differ at all, and whether the items are in order already. Bytes: one read and one write of every item a
+// pass, in L2, and a matrix of 512 bytes a block read by every block.
 template <int KIND, int VALUE_BYTES, int ITEMS>
 __device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
     using K = typename radix_key<KIND>::type;

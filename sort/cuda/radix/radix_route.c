@@ -207,10 +207,10 @@ static void try_route(psvi_radix_plan *plan, psvi_radix_route route) {
     }
 }
 
-// What to run before all else: WINDOWS or IN_ORDER where the input was such of late; WINDOWS also where nothing is
-// known, no kernel behind would find out, and RESIDENT is too small (it is faster in a first call, and ROUNDS will find
-// out); NONE for a while where such kernels have failed. A graph keeps what is
-// known when it is captured.
+// What to run before all else. WINDOWS or IN_ORDER, where recent input was nearly sorted or sorted. WINDOWS also where
+// nothing is known, no later kernel would find out, and the input is too large for RESIDENT (which is faster in a first
+// call; ROUNDS will find out then). NONE for a while where such kernels have failed. A graph keeps what is known when
+// it is captured.
 static psvi_radix_route first_try(const psvi_radix_facts *facts, psvi_radix_plan *plan, bool rounds) {
     if (!plan->asks_for_order) return PSVI_RADIX_NONE;
     if (rounds && plan->resident_items == 0 && !facts->capturing && !facts->order_looked_at) return PSVI_RADIX_WINDOWS;

@@ -1,6 +1,6 @@
-// Splitters from samples: which block gets an item. The sorted samples, keys with their places in the input, cut the
-// sorted order into chunks of nearly equal size whatever the keys are, equal ones included, because a key and its place
-// together are never equal to another's.
+// Splitters from samples: which block gets an item. A sample is a key with its place in the input. The sorted samples
+// cut the sorted order into chunks of nearly equal size. Equal keys do no harm, because no two elements agree in both
+// key and place.
 #ifndef PAIRSIEVE_RADIX_SAMPLES_CUH
 #define PAIRSIEVE_RADIX_SAMPLES_CUH
 

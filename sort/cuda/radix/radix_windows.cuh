@@ -28,9 +28,9 @@ constexpr uint32_t NEARLY_SPREAD = (1u << (32 - NEARLY_PLACE_BITS)) - 1; // of t
 // Blocks that a multiprocessor of the architecture has threads for, so that registers do not keep them away.
 constexpr int NEARLY_RESIDENT = (int)CODE_POLICY.resident_blocks * 256 / (int)NEARLY_THREADS;
 
-// Windows of a strip: all blocks are on the device at once (where it holds 8 of them a multiprocessor), so that few
-// blocks leave edges, and few have to be begun where there is nothing to do. A strip sorts one window that is another's
-// as well.
+// Windows of a strip: so many that all blocks are on the device at once, where it holds 8 of them a multiprocessor.
+// Fewer blocks leave fewer edges, and fewer have to be begun where there is nothing to do. A strip sorts one window
+// that is another's as well.
 inline uint32_t nearly_windows(uint64_t count, uint32_t multiprocessors) {
     const uint64_t warps = (uint64_t)multiprocessors * PSVI_RADIX_NEARLY_BLOCKS * NEARLY_STRIPS;
     const uint64_t windows = (count + 64 * warps - 1) / (64 * warps);

@@ -3,9 +3,9 @@
 // A rank is a process of an MPI job, or a thread of one process, with its context. All ranks of a group make the same
 // calls in the same order («collective»), each with its own data; every collective call Blocks. The result does not
 // depend on the number of ranks. An error of one rank, such as a bad argument or too little memory, is the error of the
-// call on every rank, with a sentence that names the rank, and the group can be used again. Groups from an MPI
-// communicator: pairsieve/group_mpi.h. Pairs of boxes over a group: pairsieve/group_pairs.h. How the work is spread,
-// and what it costs: docs/how/many-gpus.md.
+// call on every rank. Its sentence names the rank. The group can be used again. Groups from an MPI communicator:
+// pairsieve/group_mpi.h. Pairs of boxes over a group: pairsieve/group_pairs.h. How the work is spread, and what it
+// costs: docs/how/many-gpus.md.
 #ifndef PAIRSIEVE_GROUP_H
 #define PAIRSIEVE_GROUP_H
 

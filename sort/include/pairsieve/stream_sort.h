@@ -1,9 +1,9 @@
 // pairsieve sort: more pairs than fit in memory, from a file or from host memory, on any backend, stable.
 //
 // The input is read in runs that fit. Each run is sorted by a sorter of the context and put aside: in temporary files
-// beside the output, or in place in host memory. Then the runs are merged: windows of all runs are cut at the least key
-// that some run may still follow with, what lies below is sorted once more, stably in the order of the runs, and
-// written. So each pair is sorted twice and the merge runs on the device too (a form of external merge sort, Knuth, The
+// beside the output, or in place in host memory. Then the runs are merged, a window of each at a time. All pairs below
+// the least key that some run may still follow with are sorted once more, stably in the order of the runs, and written.
+// So each pair is sorted twice, and the merge runs on the device too. This is a form of external merge sort (Knuth, The
 // Art of Computer Programming, volume 3, 5.4).
 //
 // On CUDA a sort of host memory has three runs on their way at once: one goes to the device, one is sorted, one comes
@@ -12,9 +12,9 @@
 //
 // A file has records without gaps: a key of def.key_type, then a value of def.value_bytes, in the machine's byte order.
 // The output gets its name when it is complete and on the disk; until then a file of that name keeps its content.
-// Temporary files have no name while they are used (on Windows they are removed at the end), so a process that is
-// killed leaves none but the output's unfinished part, «.pairsieve-...part» in its folder. With def.restart they have
-// names, and a later call goes on behind the runs that were finished.
+// Temporary files have no name while they are used; on Windows they are removed at the end. So a process that is killed
+// leaves only the output's unfinished part, «.pairsieve-...part» in its folder. With def.restart they have names, and a
+// later call goes on behind the runs that were finished.
 #ifndef PAIRSIEVE_STREAM_SORT_H
 #define PAIRSIEVE_STREAM_SORT_H
 

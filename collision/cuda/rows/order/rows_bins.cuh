@@ -2,10 +2,10 @@
 // agree on. A bin is so small that a block orders it on chip; their number is a multiple of the blocks that are on the
 // device at once, so that all of them have equal shares.
 //
-// The bins lie as the plan of a frame before would have it: one frame of ROWS_BIN_PLANS makes the plan of those after
-// it while it runs, which takes longer than all else there. A frame that this does not suit, with a bin that has more
-// boxes than room, too many larger boxes, or many where cells end, is left to the counting sort with a plan of its own,
-// and so are some frames after it. Where a scene is larger than its cells these wind.
+// A frame uses the bins of an earlier frame's plan. One frame of ROWS_BIN_PLANS makes the plan of those after it while
+// it runs; planning takes longer than all else in the frame. A frame does not suit the bins if one has more boxes than
+// room, or if too many boxes are larger or lie where cells end. The counting sort then takes this frame, with a plan of
+// its own, and some frames after it. Where a scene is larger than its cells these wind.
 #ifndef PAIRSIEVE_COLLISION_ROWS_BINS_CUH
 #define PAIRSIEVE_COLLISION_ROWS_BINS_CUH
 

@@ -1,8 +1,8 @@
 // The first pass of the sort of `rows` for many boxes: records to segments, runs of some thousand cells each.
 //
-// Every segment has room for twice the boxes that it would have if they lay evenly, so the records go to their segment
-// at once and are counted as they go. Where a segment has more, the pass is run again with what it has counted, now
-// every segment with its true room; the next frame then only counts at first.
+// Every segment has room for twice the boxes that it would have if they lay evenly. So the records go to their segment
+// at once and are counted on the way. Where a segment has more, the pass runs again with these counts, and every
+// segment has its true room. The next frame then only counts at first.
 #include <stddef.h>
 
 #include "../../launch_cuda.h"

@@ -17,8 +17,8 @@
 #define ROWS_WIND_MOST 20000 // number on an axis, at most, so that rounded coordinates are exact
 #define ROWS_WIND_X_CELLS 2  // of a reach on x, at most: then the own cell's way to the first one fits its bits
 
-// Has it cells so long that the own one lies at most ROWS_WIND_OWN_MOST behind the first that a box looks at, and so
-// many that a look meets none twice? On y and z there are 1 or at least 4.
+// Are cells so long that a box's own one lies at most ROWS_WIND_OWN_MOST behind the first that the box looks at? And
+// are there so many that a look meets none twice? On y and z there are 1 or at least 4.
 __device__ __forceinline__ bool rows_may_wind(const psvi_rows_level &level) {
     return level.cells[0] >= 16 && level.reach[0] * level.inverse[0] <= ROWS_WIND_X_CELLS;
 }

@@ -22,9 +22,9 @@ __device__ __forceinline__ float rows_expect(const rows_plan_shared<THREADS> &sh
 }
 
 // Boxes of its own level that a box meets: in its own row those along itself, in other rows also those that begin a
-// limit before it. It looks at the next row of z if it crosses into that, and if it crosses into the next row of y,
-// there at the row of z before, the same one and perhaps the next one. So a box much smaller than the limit looks at
-// little more than itself.
+// limit before it. It looks at the next row of z if it crosses into that. If it crosses into the next row of y, it
+// looks there at the row of z before, the same one and perhaps the next one. So a box much smaller than the limit looks
+// at little more than itself.
 template <int THREADS>
 __device__ __forceinline__ float rows_expect_near(const rows_plan_shared<THREADS> &shared, float boxes, float limit,
                                                   float extent) {
