@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <cuda_runtime_api.h>
 
 #include <pairsieve/collision.h>
 
 #include "../../core/context.h"
 #include "../cases/box_scenes.h"
+#include "../cases/graph_capture.h"
 #include "../test_scale.h"
 
 #define MOST 4000
@@ -27,7 +27,6 @@ static psv_context *device, *host;
     do {                                                                                                               \
         if ((call) != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                      \
     } while (0)
-#define CUDA(call) assert_int_equal(call, cudaSuccess)
 
 typedef struct frame {
     uint64_t count;
@@ -144,55 +143,83 @@ static psv_status use_rules(psv_pair_finder *finder, frame *at) {
     return psv_set_pair_rules(finder, &rules);
 }
 
-static void replay_method(const char *method, const char *sort_method, bool ruled) {
-    frame *made = calloc(1, sizeof *made), *on_device = NULL;
-    results *got = malloc(sizeof *got), *expected = malloc(sizeof *expected);
-    CUDA(cudaMalloc((void **)&on_device, sizeof *on_device));
-    CUDA(cudaMemset(on_device, 0, sizeof *on_device));
-    psv_pair_finder *finder = make_finder(device, method, sort_method, false, ruled),
-                    *plain = make_finder(host, "brute", "radix", false, ruled);
-    psv_box_set set = set_of(on_device, ruled);
-    const psv_box_set host_set = set_of(made, ruled);
-    if (ruled) { // they change no result
-        set.margin = 0.25f;
-        set.margins = psv_buffer_of(on_device->margins, sizeof on_device->margins);
-    }
+// Frames that a graph on the device and brute force on the host find pairs of.
+typedef struct replay {
+    const char *method;
+    psv_pair_finder *finder, *plain;
+    frame *made, *first, *on_device; // first: of the frames, where its boxes are kept
+    psv_box_set set, host_set;       // of on_device and of made
+    results *got, *expected;
+} replay;
 
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t executable = NULL;
+static replay open_replay(const char *method, psv_pair_finder *finder, psv_pair_finder *plain, bool ruled) {
+    replay r = {.method = method, .finder = finder, .plain = plain};
+    r.made = calloc(1, sizeof *r.made);
+    r.first = calloc(1, sizeof *r.first);
+    r.got = malloc(sizeof *r.got);
+    r.expected = malloc(sizeof *r.expected);
+    CUDA(cudaMalloc((void **)&r.on_device, sizeof *r.on_device));
+    CUDA(cudaMemset(r.on_device, 0, sizeof *r.on_device));
+    r.set = set_of(r.on_device, ruled);
+    r.host_set = set_of(r.made, ruled);
+    return r;
+}
+
+static void close_replay(replay *r) {
+    psv_destroy_pair_finder(r->finder);
+    psv_destroy_pair_finder(r->plain);
+    CUDA(cudaFree(r->on_device));
+    free(r->expected);
+    free(r->got);
+    free(r->first);
+    free(r->made);
+}
+
+static void put_frame(const replay *r, const frame *from) {
+    CUDA(cudaMemcpyAsync(r->on_device, from, sizeof *from, cudaMemcpyHostToDevice, stream));
+}
+
+// A find and its events, captured.
+static cudaGraphExec_t capture_events(const replay *r, psv_status status) {
     psv_pair_event_lists lists;
-    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    psv_status status = ruled ? use_rules(finder, on_device) : PSV_OK;
-    if (status == PSV_OK) status = psv_find_pairs(finder, &set);
-    if (status == PSV_OK) status = psv_pair_events(finder, &lists);
-    cudaError_t error = cudaStreamEndCapture(stream, &graph);
-    if (status != PSV_OK) fail_msg("%s: capture: %s", method, psv_last_error(device));
-    CUDA(error);
-    CUDA(cudaGraphInstantiate(&executable, graph, 0));
-    for (int number = 0; number < FRAMES; ++number) {
-        make_frame(made, number);
-        if (ruled) {
-            CHECK(host, psv_set_pair_rules(plain, NULL));
-            CHECK(host, psv_find_pairs(plain, &host_set));
-            CHECK(host, psv_read_pairs(plain, expected->pair, ROOM, &expected->pairs));
-            exclude_some(made, expected->pair, expected->pairs);
-            CHECK(host, use_rules(plain, made));
-        }
-        CUDA(cudaMemcpyAsync(on_device, made, sizeof *made, cudaMemcpyHostToDevice, stream));
-        CUDA(cudaGraphLaunch(executable, stream));
-        read_results(device, finder, got);
-        CHECK(host, psv_find_pairs(plain, &host_set));
-        read_results(host, plain, expected);
-        compare(got, expected, method, number);
+    if (status == PSV_OK) status = psv_find_pairs(r->finder, &r->set);
+    if (status == PSV_OK) status = psv_pair_events(r->finder, &lists);
+    if (status != PSV_OK) print_message("%s\n", r->method);
+    return end_capture(stream, device, status);
+}
+
+// Frame `number` is in r->made: the graph's results are those of a plain run.
+static void launch_and_compare(const replay *r, cudaGraphExec_t graph, int number) {
+    put_frame(r, r->made);
+    CUDA(cudaGraphLaunch(graph, stream));
+    read_results(device, r->finder, r->got);
+    CHECK(host, psv_find_pairs(r->plain, &r->host_set));
+    read_results(host, r->plain, r->expected);
+    compare(r->got, r->expected, r->method, number);
+}
+
+static void replay_method(const char *method, const char *sort_method, bool ruled) {
+    replay r = open_replay(method, make_finder(device, method, sort_method, false, ruled),
+                           make_finder(host, "brute", "radix", false, ruled), ruled);
+    if (ruled) { // they change no result
+        r.set.margin = 0.25f;
+        r.set.margins = psv_buffer_of(r.on_device->margins, sizeof r.on_device->margins);
     }
-    CUDA(cudaGraphExecDestroy(executable));
-    CUDA(cudaGraphDestroy(graph));
-    psv_destroy_pair_finder(finder);
-    psv_destroy_pair_finder(plain);
-    CUDA(cudaFree(on_device));
-    free(expected);
-    free(got);
-    free(made);
+    begin_capture(stream);
+    const cudaGraphExec_t graph = capture_events(&r, ruled ? use_rules(r.finder, r.on_device) : PSV_OK);
+    for (int number = 0; number < FRAMES; ++number) {
+        make_frame(r.made, number);
+        if (ruled) {
+            CHECK(host, psv_set_pair_rules(r.plain, NULL));
+            CHECK(host, psv_find_pairs(r.plain, &r.host_set));
+            CHECK(host, psv_read_pairs(r.plain, r.expected->pair, ROOM, &r.expected->pairs));
+            exclude_some(r.made, r.expected->pair, r.expected->pairs);
+            CHECK(host, use_rules(r.plain, r.made));
+        }
+        launch_and_compare(&r, graph, number);
+    }
+    CUDA(cudaGraphExecDestroy(graph));
+    close_replay(&r);
 }
 
 static void test_replay(void **state) {
@@ -235,57 +262,34 @@ static void keep_boxes(frame *made, const frame *first) {
 // Kept boxes are sorted by a call before the capture; a capture before that is refused. The replays find what a finder
 // that keeps nothing finds.
 static void replay_kept(const char *method, bool ruled) {
-    frame *made = calloc(1, sizeof *made), *first = calloc(1, sizeof *first), *on_device = NULL;
-    results *got = malloc(sizeof *got), *expected = malloc(sizeof *expected);
-    CUDA(cudaMalloc((void **)&on_device, sizeof *on_device));
-    psv_pair_finder *finder = make_finder(device, method, "radix", false, true),
-                    *plain = make_finder(host, "brute", "radix", false, true);
-    psv_box_set set = set_of(on_device, ruled), host_set = set_of(made, ruled);
-    set.kept = KEPT;
-    set.kept_version = 7;
-    make_frame(first, 0);
-    exclude_some(first, NULL, 0);
-    CUDA(cudaMemcpyAsync(on_device, first, sizeof *first, cudaMemcpyHostToDevice, stream));
-    *made = *first;
+    replay r = open_replay(method, make_finder(device, method, "radix", false, true),
+                           make_finder(host, "brute", "radix", false, true), ruled);
+    r.set.kept = KEPT;
+    r.set.kept_version = 7;
+    make_frame(r.first, 0);
+    exclude_some(r.first, NULL, 0);
+    put_frame(&r, r.first);
+    *r.made = *r.first;
     if (ruled) {
-        CHECK(device, use_rules(finder, on_device));
-        CHECK(host, use_rules(plain, made));
+        CHECK(device, use_rules(r.finder, r.on_device));
+        CHECK(host, use_rules(r.plain, r.made));
     }
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t executable = NULL;
-    psv_pair_event_lists lists;
-    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    assert_int_equal(psv_find_pairs(finder, &set), PSV_ERROR_UNSUPPORTED);
+    cudaGraph_t refused = NULL;
+    begin_capture(stream);
+    assert_int_equal(psv_find_pairs(r.finder, &r.set), PSV_ERROR_UNSUPPORTED);
     assert_non_null(strstr(psv_last_error(device), "kept"));
-    CUDA(cudaStreamEndCapture(stream, &graph));
-    CUDA(cudaGraphDestroy(graph));
-    CHECK(device, psv_find_pairs(finder, &set));
-    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    psv_status status = psv_find_pairs(finder, &set);
-    if (status == PSV_OK) status = psv_pair_events(finder, &lists);
-    cudaError_t error = cudaStreamEndCapture(stream, &graph);
-    if (status != PSV_OK) fail_msg("%s: capture: %s", method, psv_last_error(device));
-    CUDA(error);
-    CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    CUDA(cudaStreamEndCapture(stream, &refused));
+    CUDA(cudaGraphDestroy(refused));
+    CHECK(device, psv_find_pairs(r.finder, &r.set));
+    begin_capture(stream);
+    const cudaGraphExec_t graph = capture_events(&r, PSV_OK);
     for (int number = 0; number < FRAMES; ++number) {
-        make_frame(made, number);
-        keep_boxes(made, first);
-        CUDA(cudaMemcpyAsync(on_device, made, sizeof *made, cudaMemcpyHostToDevice, stream));
-        CUDA(cudaGraphLaunch(executable, stream));
-        read_results(device, finder, got);
-        CHECK(host, psv_find_pairs(plain, &host_set));
-        read_results(host, plain, expected);
-        compare(got, expected, method, number);
+        make_frame(r.made, number);
+        keep_boxes(r.made, r.first);
+        launch_and_compare(&r, graph, number);
     }
-    CUDA(cudaGraphExecDestroy(executable));
-    CUDA(cudaGraphDestroy(graph));
-    psv_destroy_pair_finder(finder);
-    psv_destroy_pair_finder(plain);
-    CUDA(cudaFree(on_device));
-    free(expected);
-    free(got);
-    free(first);
-    free(made);
+    CUDA(cudaGraphExecDestroy(graph));
+    close_replay(&r);
 }
 
 static void test_replay_with_kept_boxes(void **state) {
@@ -316,61 +320,46 @@ static psv_pair_finder *make_plain_finder(psv_context *context, const char *meth
 // Without an order or ids the pairs of kept boxes stay in the pair buffer. Replays, calls with and without kept boxes
 // and calls that sort them anew in between, in any order, find what brute force finds.
 static void mix_calls(const char *method, bool excludes) {
-    frame *made = calloc(1, sizeof *made), *first = calloc(1, sizeof *first), *on_device = NULL;
-    results *got = malloc(sizeof *got), *expected = malloc(sizeof *expected);
-    CUDA(cudaMalloc((void **)&on_device, sizeof *on_device));
-    psv_pair_finder *finder = make_plain_finder(device, method, KEPT, MOST),
-                    *plain = make_plain_finder(host, "brute", 0, MOST);
-    psv_box_set set = set_of(on_device, false), alone = set;
-    const psv_box_set host_set = set_of(made, false);
-    set.kept = KEPT;
-    make_frame(first, 0);
+    replay r = open_replay(method, make_plain_finder(device, method, KEPT, MOST),
+                           make_plain_finder(host, "brute", 0, MOST), false);
+    const psv_box_set alone = r.set;
+    r.set.kept = KEPT;
+    make_frame(r.first, 0);
     if (excludes) { // half of the pairs of the first frame
         psv_pair_rules rules = psv_default_pair_rules();
-        *made = *first;
-        CHECK(host, psv_find_pairs(plain, &host_set));
-        read_sorted(host, plain, expected);
+        *r.made = *r.first;
+        CHECK(host, psv_find_pairs(r.plain, &r.host_set));
+        read_sorted(host, r.plain, r.expected);
         for (uint64_t e = 0; e < MOST; ++e)
-            first->excluded[e] = 2 * e < expected->pairs ? expected->pair[2 * e] : (psv_pair){3, 3};
-        rules.excluded = psv_buffer_of(first->excluded, sizeof first->excluded);
+            r.first->excluded[e] = 2 * e < r.expected->pairs ? r.expected->pair[2 * e] : (psv_pair){3, 3};
+        rules.excluded = psv_buffer_of(r.first->excluded, sizeof r.first->excluded);
         rules.excluded_count = MOST;
-        CHECK(host, psv_set_pair_rules(plain, &rules));
-        CUDA(cudaMemcpyAsync(on_device, first, sizeof *first, cudaMemcpyHostToDevice, stream));
-        rules.excluded = psv_buffer_of(on_device->excluded, sizeof on_device->excluded);
-        CHECK(device, psv_set_pair_rules(finder, &rules));
+        CHECK(host, psv_set_pair_rules(r.plain, &rules));
+        put_frame(&r, r.first);
+        rules.excluded = psv_buffer_of(r.on_device->excluded, sizeof r.on_device->excluded);
+        CHECK(device, psv_set_pair_rules(r.finder, &rules));
     }
-    CUDA(cudaMemcpyAsync(on_device, first, sizeof *first, cudaMemcpyHostToDevice, stream));
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t executable = NULL;
-    CHECK(device, psv_find_pairs(finder, &set));
-    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    CHECK(device, psv_find_pairs(finder, &set));
-    CUDA(cudaStreamEndCapture(stream, &graph));
-    CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    put_frame(&r, r.first);
+    CHECK(device, psv_find_pairs(r.finder, &r.set));
+    begin_capture(stream);
+    const cudaGraphExec_t graph = end_capture(stream, device, psv_find_pairs(r.finder, &r.set));
     for (int number = 0; number < 3 * FRAMES; ++number) {
-        make_frame(made, number);
-        keep_boxes(made, first);
-        CUDA(cudaMemcpyAsync(on_device, made, sizeof *made, cudaMemcpyHostToDevice, stream));
+        make_frame(r.made, number);
+        keep_boxes(r.made, r.first);
+        put_frame(&r, r.made);
         const uint64_t choice = box_random_bits(97, (uint64_t)number, 0) % 4;
-        if (choice == 3) set.kept_version = (uint64_t)number;
+        if (choice == 3) r.set.kept_version = (uint64_t)number;
         if (choice == 0)
-            CUDA(cudaGraphLaunch(executable, stream));
+            CUDA(cudaGraphLaunch(graph, stream));
         else
-            CHECK(device, psv_find_pairs(finder, choice == 1 ? &alone : &set));
-        read_sorted(device, finder, got);
-        CHECK(host, psv_find_pairs(plain, &host_set));
-        read_sorted(host, plain, expected);
-        compare(got, expected, method, number);
+            CHECK(device, psv_find_pairs(r.finder, choice == 1 ? &alone : &r.set));
+        read_sorted(device, r.finder, r.got);
+        CHECK(host, psv_find_pairs(r.plain, &r.host_set));
+        read_sorted(host, r.plain, r.expected);
+        compare(r.got, r.expected, method, number);
     }
-    CUDA(cudaGraphExecDestroy(executable));
-    CUDA(cudaGraphDestroy(graph));
-    psv_destroy_pair_finder(finder);
-    psv_destroy_pair_finder(plain);
-    CUDA(cudaFree(on_device));
-    free(expected);
-    free(got);
-    free(first);
-    free(made);
+    CUDA(cudaGraphExecDestroy(graph));
+    close_replay(&r);
 }
 
 static void test_kept_pairs_in_front(void **state) {
@@ -404,13 +393,9 @@ static void test_replay_with_excluded_pairs(void **state) {
     psv_pair_rules rules = psv_default_pair_rules();
     rules.excluded = psv_buffer_of(out, SCENE_PAIRS * sizeof *out);
     rules.excluded_count = SCENE_PAIRS / 2;
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t executable = NULL;
-    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    begin_capture(stream);
     CHECK(device, psv_set_pair_rules(finder, &rules));
-    CHECK(device, psv_find_pairs(finder, &set));
-    CUDA(cudaStreamEndCapture(stream, &graph));
-    CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    const cudaGraphExec_t graph = end_capture(stream, device, psv_find_pairs(finder, &set));
     for (uint64_t number = 0; number < 4; ++number) {
         uint64_t there = 0, count = 0, left = 0;
         box_scene_named("cube")->make(made, BOXES, 71 + number);
@@ -426,7 +411,7 @@ static void test_replay_with_excluded_pairs(void **state) {
         assert_true(there <= SCENE_PAIRS / 2 && left < there);
         CUDA(cudaMemcpyAsync(boxes, made, BOXES * sizeof *boxes, cudaMemcpyHostToDevice, stream));
         CUDA(cudaMemcpyAsync(out, got, SCENE_PAIRS * sizeof *out, cudaMemcpyHostToDevice, stream));
-        CUDA(cudaGraphLaunch(executable, stream));
+        CUDA(cudaGraphLaunch(graph, stream));
         CHECK(device, psv_read_pairs(finder, got, SCENE_PAIRS, &count));
         assert_int_equal(count, left);
         assert_memory_equal(got, expected, left * sizeof *got);
@@ -434,8 +419,7 @@ static void test_replay_with_excluded_pairs(void **state) {
     psv_pair_statistics statistics;
     CHECK(device, psv_read_pair_statistics(finder, &statistics));
     print_message("route of the last replay: %s (%s)\n", statistics.route, statistics.veto);
-    CUDA(cudaGraphExecDestroy(executable));
-    CUDA(cudaGraphDestroy(graph));
+    CUDA(cudaGraphExecDestroy(graph));
     psv_destroy_pair_finder(finder);
     psv_destroy_pair_finder(plain);
     CUDA(cudaFree(boxes));
@@ -454,7 +438,7 @@ static void test_growth_in_a_capture(void **state) {
     psv_box_set set = psv_boxes_of(psv_buffer_of(boxes, 10 * sizeof *boxes), sizeof *boxes, 10);
     cudaGraph_t graph = NULL;
     uint64_t count = 0;
-    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    begin_capture(stream);
     psv_status status = psv_find_pairs(finder, &set);
     CUDA(cudaStreamEndCapture(stream, &graph));
     assert_int_equal(status, PSV_ERROR_UNSUPPORTED);

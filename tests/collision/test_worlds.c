@@ -18,7 +18,7 @@
 #include "../test_scale.h"
 
 #if PSV_HAVE_CUDA
-#include <cuda_runtime_api.h>
+#include "../cases/graph_capture.h"
 #endif
 
 #define LARGEST 256u // boxes of a world in order, at most, that the route takes
@@ -384,37 +384,24 @@ static void test_changing_order(void **state) {
 }
 
 #if PSV_HAVE_CUDA
-#define CUDA(call) assert_int_equal(call, cudaSuccess)
-
 static void test_graph(void **state) {
     (void)state;
     if (backend != PSV_BACKEND_CUDA) skip();
     psv_context *const own = context;
     cudaStream_t stream;
-    CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    psv_context_def def = psv_default_context_def();
-    def.backend = backend;
-    def.borrow_stream = true;
-    def.stream = stream;
-    assert_int_equal(psv_create_context(&def, &context), PSV_OK);
+    context = open_stream_context(&stream);
     changing all = {0};
     make_changing(&all);
-    cudaGraph_t graph;
-    cudaGraphExec_t executable;
-    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    CHECK(psv_find_pairs(all.finder, &all.set));
-    CUDA(cudaStreamEndCapture(stream, &graph));
-    CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    begin_capture(stream);
+    const cudaGraphExec_t graph = end_capture(stream, context, psv_find_pairs(all.finder, &all.set));
     for (int frame = 0; frame < 7; ++frame) {
         copy_scene(&all, frame % 3);
-        CUDA(cudaGraphLaunch(executable, stream));
+        CUDA(cudaGraphLaunch(graph, stream));
         compare_changing(&all, frame % 3, true);
     }
-    CUDA(cudaGraphExecDestroy(executable));
-    CUDA(cudaGraphDestroy(graph));
+    CUDA(cudaGraphExecDestroy(graph));
     free_changing(&all);
-    psv_destroy_context(context);
-    CUDA(cudaStreamDestroy(stream));
+    close_stream_context(context, stream);
     context = own;
 }
 #endif
