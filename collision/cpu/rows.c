@@ -1,8 +1,8 @@
 // `rows`, the flagship: row-sorted sweep and prune. One key per box, [world | size level | row of min (y, z) |
 // quantised min x]; one argsort; then each box sweeps its own row forward, a vector of boxes at a time. The rows after
 // it and those of coarser levels are looked at by groups of boxes that follow each other: what reaches the bounds of
-// the group is tested against its boxes. No pair is found twice, so none has to be removed: within a row the box that
-// begins first owns the pair, among rows of a level the box of the earlier row, among levels the finer.
+// the group is tested against its boxes. No pair is found twice, so none has to be removed. Its owner finds it: the box
+// that begins first within a row, the box of the earlier row within a level, the finer box among levels.
 #include <math.h>
 #include <pthread.h>
 

@@ -59,11 +59,11 @@ const char *psv_broad_phase_description(psv_backend backend, const char *method)
     return found == NULL ? NULL : found->description;
 }
 
-// «auto» is `rows`, on the CPU `brute` for few boxes. There `rows` took less time than `lbvh` on every scene that was
-// tried with more, of even and of mixed sizes, and on meshes (.3 to .96 of it). Where its tests would take longer than
-// `lbvh`, it gives up, and `lbvh` runs in the same frame. On CUDA `rows` wins even for few (H200: 0.035 ms against
-// 0.085 at 256 boxes), and goes by the tree itself in frames whose sweep would cost more. On OpenGL, where it takes
-// longer than `lbvh` does on even scenes, that is tried as well: see trials.h.
+// «auto» is `rows`, on the CPU `brute` for few boxes. With more boxes `rows` took .3 to .96 of the time of `lbvh` on
+// every scene that was tried: even sizes, mixed sizes, meshes. Where its tests would take longer than `lbvh`, it gives
+// up, and `lbvh` runs in the same frame. On CUDA `rows` wins even for few (H200: 0.035 ms against 0.085 at 256 boxes),
+// and goes by the tree itself in frames whose sweep would cost more. On OpenGL, where it takes longer than `lbvh` does
+// on even scenes, that is tried as well: see trials.h.
 #define FEW_BOXES_CHOICE 2
 
 // Finders whose «auto» tries `lbvh` on OpenGL, which takes 64 bytes a box. With more its memory is over a gigabyte.

@@ -5,8 +5,8 @@
 // into the tree and searches it with each of them. It compares the pairs found with those that these boxes had. The
 // differences are the events. The tree is built anew when searches have taken as much longer as that costs.
 //
-// Whenever a frame does not fit this way (many boxes moved, other rules, an overflow), it goes the usual way, with
-// margins where boxes have some.
+// A frame that does not fit (many boxes moved, other rules, an overflow) goes the usual way, with margins where boxes
+// have some.
 #include "frame.h"
 #include "pair_changes.h"
 

@@ -1,5 +1,5 @@
-// The self-check of a frame: some boxes are tested against all others, and the pairs that this gives are compared with
-// those of the pair list that have one of these boxes. For C and CUDA.
+// The self-check of a frame: some boxes are tested against all others. The pairs found are compared with those of the
+// pair list that have one of these boxes. For C and CUDA.
 //
 // For each sampled box two numbers and two sums are made: of the pairs that the test finds, and of those that the list
 // has. A sum adds up hashes of pairs, so it does not depend on their order. Where they differ, a second pass writes

@@ -258,8 +258,8 @@ static bool run_on_threads(psv_context *context, uint32_t count, task_call *call
 void psvi_run_tasks(psv_context *context, uint32_t count, psv_task *task, void *data) {
     task_call call = {task, data};
     if (count > 1) {
-        // In the caller's floating-point mode: the program's function may do other work of the program's while it
-        // waits, and threads that are made here take over the mode that they are made in.
+        // In the caller's floating-point mode: the program's function may do other work of the program while it waits.
+        // Threads that are made here take over the mode that they are made in.
         const psvi_float_mode mode = psvi_enter_float_mode();
         psvi_leave_float_mode(context->float_depth > 0 ? context->callers_mode : mode);
         const bool ran = run_on_threads(context, count, &call);

@@ -1,6 +1,6 @@
 // Contacts whose bodies hardly move keep the points that were found before: arms and normal stay as they are in the
-// world, and separations follow the bodies, as between substeps. What rests then is a system of fixed arms, which
-// comes to rest: with points found anew each step the load of a pile leans as its boxes do, and a tall one on springs
+// world, and separations follow the bodies, as between substeps. What rests then is a system of fixed arms, which comes
+// to rest: with points found anew each step the load of a pile leans with its boxes. A tall pile on springs then
 // buckles like a column. It also saves looking for them. (Box3D recycles its contacts so, by a length; here all limits
 // go by the pair's size, and are a few times tighter.)
 #ifndef PAIRSIEVE_CONTACT_ANCHOR_H

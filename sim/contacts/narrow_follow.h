@@ -19,7 +19,7 @@ PSVI_HD void psvi_pose_after(const psvi_sim *s, uint32_t body, float time, v3 *p
 }
 
 // Moves points that were found at out->time back to the beginning of the step. A body that passes by within the step
-// must not hit its own plane, so a point's separation is at least the way that the bodies still come nearer.
+// must not hit its own plane. So a point's separation is at least the way that the bodies still come nearer.
 PSVI_HD void psvi_back_to_beginning(const psvi_step *step, psvi_manifold *out, bool passes) {
     for (uint32_t i = 0; i < out->count; ++i) {
         psvi_found *f = &out->found[i];

@@ -1,9 +1,9 @@
-// Convex hulls of points: quickhull in double (Barber, Dobkin, Huhdanpaa 1996) on points that are looked through once a
-// face, then triangles of one plane joined to polygons, and the integrals of the polyhedron.
+// Convex hulls of points: quickhull in double (Barber, Dobkin, Huhdanpaa 1996), which looks through the points once a
+// face. Then triangles of one plane are joined to polygons, and the polyhedron is integrated.
 //
 // Every point that is taken is a corner. Of points that are as far out, to the tolerance, the one furthest from the
-// middle is taken, and over a flat piece the distance from the middle is greatest at a corner. So no vertex lies within
-// an edge or a face, and a hull of at most 64 vertices never has more on the way.
+// middle is taken. Over a flat piece that distance is greatest at a corner. So no vertex lies within an edge or a face,
+// and a hull of at most 64 vertices never has more on the way.
 #include "hull.h"
 
 #include <float.h>

@@ -2,8 +2,8 @@
 // write them; the viewer, `pairsieve replay` and the page of `--web` read them. docs/how/replay.md describes the
 // format.
 //
-// A body's pose is written only when it differs from the pose that the reader predicts by more than a tolerance, so a
-// body at rest and a body in free fall cost nothing. The writer predicts as the reader does: errors do not add up.
+// A body's pose is written only when it differs from the reader's prediction by more than a tolerance. So a body at
+// rest and a body in free fall cost nothing. The writer predicts as the reader does: errors do not add up.
 #ifndef PAIRSIEVE_REPLAY_H
 #define PAIRSIEVE_REPLAY_H
 

@@ -1,5 +1,5 @@
-// PSVI_CLONES before a function compiles it for several instruction sets and picks one at load time, so that one binary
-// uses the vector units that the machine has. Functions called within must be inlined to benefit.
+// PSVI_CLONES before a function compiles it for several instruction sets and picks one at load time. So one binary uses
+// the vector units that the machine has. Functions called within must be inlined to benefit.
 #ifndef PAIRSIEVE_CLONES_H
 #define PAIRSIEVE_CLONES_H
 

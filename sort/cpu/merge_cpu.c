@@ -1,7 +1,7 @@
-// `merge` on the CPU: parallel merge sort. Each worker sorts its part; then all of them together merge pairs of runs,
-// each the same number of places of the output, whose beginnings in both runs a binary search finds (merge path:
-// Odeh, Green, Mwassi, Shmueli, Birk 2012). Sorts elements of the compared key bits and the position, so that none are
-// equal and the result is stable; keys and values then follow by position.
+// `merge` on the CPU: parallel merge sort. Each worker sorts its part; then all of them together merge pairs of runs.
+// Each writes the same number of places of the output; a binary search finds where these begin in both runs (merge
+// path: Odeh, Green, Mwassi, Shmueli, Birk 2012). Sorts elements of the compared key bits and the position, so that
+// none are equal and the result is stable; keys and values then follow by position.
 #include "merge_cpu.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 // `radix` on the CPU: stable, parallel. For most inputs, memory is read three times for the keys and once for the
-// values, and written once for the elements and once for the output; the rest happens in the caches.
+// values. It is written once for the elements and once for the output. The rest happens in the caches.
 //
 //   1. One read of the keys finds the bits in which they differ, and whether they are sorted. If they are not, a sample
 //      shows whether they are nearly sorted, or descending: radix_near.c.
@@ -270,8 +270,8 @@ static bool keeps_threads_busy(const radix_job *job, uint64_t largest) {
 }
 
 // Keys whose highest bits say little (exponents of floats, heavy tails) would leave nearly everything in a few buckets.
-// So the split takes as many more bits as give buckets that, by samples, keep all threads busy and fit their caches,
-// while buckets stay well above what insertion sorts. A crowd does not count.
+// So the split takes more bits, until by samples the buckets keep all threads busy and fit their caches. Buckets stay
+// well above what insertion sorts. A crowd does not count.
 static void widen_split(radix_job *job) {
     const psvi_radix_format keys = key_format(job);
     const uint32_t most = job->high - job->low, before = job->bits;

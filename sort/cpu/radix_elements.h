@@ -5,7 +5,7 @@
 //   8 bytes   32-bit key above a 32-bit value, or a 64-bit key
 //   16 bytes  any key with a value of 8 bytes, or a 64-bit key with a value of 4
 // Elements go back to raw keys by the inverse transform. Where that would lose something (-0, and NaNs that compare
-// equal) the value is the position instead, and raw keys and values are gathered by it in the end.
+// equal) the value is the position instead. In the end raw keys and values are gathered by it.
 #ifndef PAIRSIEVE_RADIX_ELEMENTS_H
 #define PAIRSIEVE_RADIX_ELEMENTS_H
 

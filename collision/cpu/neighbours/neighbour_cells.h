@@ -1,6 +1,6 @@
 // Points in cells of the radius: sorted by cell, with a table that tells where each cell begins.
 //
-// The cells of a row lie one behind the other in the table, so the cells to the left and right of one are a single
+// The cells of a row lie one behind the other in the table. So a cell and those to its left and right are a single
 // range of points. Where few cells would be empty the table holds them all, with an empty one around them. Otherwise
 // each row begins at a place that a hash of its numbers gives: cells may then share a place, and only more points are
 // tested.

@@ -49,9 +49,9 @@ psv_status psv_create_neighbour_finder(psv_context *context, psv_neighbour_finde
 void psv_destroy_neighbour_finder(psv_neighbour_finder *finder); // NULL is allowed
 
 // Finds the neighbours of all queries; *count is their number. They are kept until the next call, in memory of 4 bytes
-// a neighbour (12 with distances or `most`), which grows where a call needs more and stays for the next one. Errors:
-// PSV_ERROR_ARGUMENT (a buffer NULL, misaligned or too small, a field out of range), PSV_ERROR_MEMORY; then nothing is
-// found. Blocks.
+// a neighbour (12 with distances or `most`). This memory grows where a call needs more, and stays for the next one.
+// Errors: PSV_ERROR_ARGUMENT (a buffer NULL, misaligned or too small, a field out of range), PSV_ERROR_MEMORY; then
+// nothing is found. Blocks.
 psv_status psv_find_neighbours(psv_neighbour_finder *finder, const psv_neighbour_search *search, uint64_t *count);
 
 // Where psv_write_neighbours writes. Each buffer may be empty.

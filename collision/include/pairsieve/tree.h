@@ -5,15 +5,15 @@
 // After creation no call allocates, and on GPUs every call except those that say «Blocks» is asynchronous; on CUDA it
 // can be captured in a graph. OpenGL and Vulkan have linear trees, and make their kernels ready in the first call that
 // needs them. Answers do not depend on the tree: a query gives the same bytes for every quality, on every backend, with
-// any number of threads, but for numbers below 1.2e-38, which OpenGL and Vulkan drivers may take for 0. Tests of items
-// round alike everywhere, ties go to the lower item, and a node is skipped only if nothing in it can matter.
+// any number of threads. OpenGL and Vulkan drivers may take numbers below 1.2e-38 for 0. Tests of items round alike
+// everywhere, ties go to the lower item, and a node is skipped only if nothing in it can matter.
 //
 // Left out, counted and never found: disabled items, boxes with NaN or min > max, triangles with a vertex that is not
-// finite or an index that is not below vertex_count, and items with a world that is not below def.world_count.
-// Infinite boxes are found. Coordinates of boxes, and of queries other than rays, count as +-8.5e37 (2^126) beyond
-// that, infinite ones too; a query whose coordinates, counted so, have min > max finds nothing. Triangles and distances
-// to them are right to a few units in the last place of their sizes for sizes and distances from 1e-17 to 1e15, slivers
-// of any aspect included; the tests round alike everywhere.
+// finite, indices of vertex_count or more, and worlds of def.world_count or more. Infinite boxes are found. Coordinates
+// of boxes, and of queries other than rays, count as +-8.5e37 (2^126) beyond that, infinite ones too; a query whose
+// coordinates, counted so, have min > max finds nothing. For sizes and distances from 1e-17 to 1e15, results of
+// triangles are right to a few units in the last place of their sizes, also for slivers of any aspect; the tests round
+// alike everywhere.
 #ifndef PAIRSIEVE_TREE_H
 #define PAIRSIEVE_TREE_H
 

@@ -458,8 +458,8 @@ PSV_TREE_FN float psv_item_distance2(const psv_tree_view *view, const float *p, 
     return psv_max(psv_box_distance2(p, min, max), psv_dot3(away, away));
 }
 
-// Whether a box that is centred at the origin, of these half sizes, and the triangle are apart along the cross product
-// of axis `i` and an edge (Akenine-Moeller 2001).
+// Whether a triangle and a box of these half sizes at the origin are apart along the cross product of axis `i` and an
+// edge (Akenine-Moeller 2001).
 PSV_TREE_FN bool psv_edge_parts(float corners[3][3], const float *edge, const float *half, int i) {
     const int j = i == 2 ? 0 : i + 1, k = j == 2 ? 0 : j + 1;
     float low = INFINITY, high = -INFINITY;

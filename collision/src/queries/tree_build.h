@@ -172,8 +172,8 @@ PSV_TREE_FN uint32_t psvi_usual_axis_bits(uint64_t count) {
 }
 
 // The range of an axis that keys resolve, from the least, the low and high thirty-second, and the greatest of the
-// samples. It contains all samples, but distant ones only up to a few times the range of most, so that a few do not
-// take the resolution from all others. Items outside get the nearest cell.
+// samples. It contains all samples, but distant ones only up to a few times the range of most. So a few do not take the
+// resolution from all others. Items outside get the nearest cell.
 PSV_TREE_FN void psvi_key_range(float least, float low, float high, float greatest, float *from, float *to) {
     const float inside = high - low;
     if (inside > 0) {

@@ -116,7 +116,7 @@ typedef struct psv_context_def {
     psv_allocator allocator; // both functions NULL: the backend's own allocation. Not for OpenGL, Vulkan
     // CPU: the program's own threads; NULL (default): the context makes threads when it first needs them and ends them
     // when it is destroyed. Calls task(data, i) once for every i in [0, count), on any threads, in any order, side by
-    // side or one after another, and returns when all have returned. It is called by the calls of this context that
+    // side or one after another. Returns when all calls have returned. It is called by the calls of this context that
     // compute, on their thread, never from within a task; count is at most worker_count. Tasks allocate nothing and
     // wait for nothing that is not running. Results do not depend on it.
     void (*run_parallel)(psv_task *task, void *data, uint32_t count, void *user);
@@ -125,8 +125,8 @@ typedef struct psv_context_def {
     // it has to be current in every call. NULL (default): the context makes one of its own through EGL, without a
     // window, which its calls make the thread's current one.
     void *(*gl_load)(const char *name);
-    // CUDA: page-locked host memory that the device can write (cudaHostAllocMapped), a few words for each sorter,
-    // finder and world, through which kernels report observations to the host. Both functions NULL: cudaHostAlloc.
+    // CUDA: page-locked host memory that the device can write (cudaHostAllocMapped). It is a few words for each sorter,
+    // finder and world, by which kernels report observations to the host. Both functions NULL: cudaHostAlloc.
     psv_allocator pinned_allocator;
     psv_vulkan_device vulkan; // Vulkan: the caller's device
 } psv_context_def;
@@ -258,7 +258,7 @@ const char *psv_phase_name(psv_phase phase);
 
 // Times of one frame, in milliseconds; 0 for a phase that did not run. A frame is one top-level call (psv_find_pairs,
 // psv_sort_pairs, psv_world_step, ...). A phase that runs several times in a frame is summed. On CUDA a phase lasts
-// from the end of the previous phase to its own end, and a kernel that runs several phases measures each of them.
+// from the end of the previous phase to its own end. A kernel that runs several phases measures each of them.
 typedef struct psv_profile {
     uint64_t frame; // number of the frame these times belong to, from 1; 0: no frame is complete yet
     double frame_ms;

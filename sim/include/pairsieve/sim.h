@@ -334,8 +334,8 @@ typedef struct psv_contact_event {
     uint64_t user_a, user_b;
 } psv_contact_event;
 
-// Two bodies that met at def.hit_speed or faster and lost more than half of that speed in this step, even if they are
-// apart again.
+// Two bodies that met at def.hit_speed or faster. They lost more than half of that speed in this step, and may be apart
+// again.
 typedef struct psv_hit_event {
     uint32_t a, b;
     uint64_t user_a, user_b;

@@ -107,7 +107,7 @@ static double deviation_of(const double *values, uint64_t count) {
 }
 
 // Standard error of the mean, from the means of blocks: times that were measured one after the other lie together,
-// since a burst of other work meets many of them, and the times of one row are parts of one another.
+// since a burst of other work meets many of them. The times of one row are parts of one another.
 static double error_of(const ratio_list *list) {
     double means[BLOCKS];
     const uint64_t blocks = list->count < BLOCKS ? list->count : BLOCKS;

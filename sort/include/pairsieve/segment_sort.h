@@ -7,8 +7,7 @@
 // bytes of the result: each segment is what a stable sort makes of it.
 //
 // Offsets are checked where they are. If one is less than the one before it, or greater than the number of elements,
-// nothing at all is written and psv_read_segments_status says which one it was. On the CPU the call itself returns
-// that error.
+// nothing is written. psv_read_segments_status says which one it was. On the CPU the call itself returns that error.
 //
 // No call allocates after psv_create_segment_sorter. On CUDA no call blocks but psv_read_segments_status, and every
 // other call can be captured in a graph.

@@ -69,10 +69,10 @@ typedef struct psv_hybrid_options {
 } psv_hybrid_options;
 
 // A sorter: a method with its scratch memory for a maximal count. Created once, used every frame. On CUDA `radix`
-// remembers how the keys of the last call were distributed (32K to 5M keys), and whether 32-bit keys were sorted or
-// nearly sorted (from about 1M on). A call with similar keys is faster than the first call, or than a call after very
-// different keys. The result never depends on this memory. Above 1.1M keys, sort once before a graph is captured: the
-// graph keeps the kernels that the sorter chose last.
+// remembers the distribution of the last call's keys (32K to 5M keys). From about 1M 32-bit keys on it remembers
+// whether they were sorted or nearly sorted. A call with similar keys is faster than the first call, or than a call
+// after very different keys. The result never depends on this memory. Above 1.1M keys, sort once before a graph is
+// captured: the graph keeps the kernels that the sorter chose last.
 typedef struct psv_sorter psv_sorter;
 
 typedef struct psv_sorter_def {
