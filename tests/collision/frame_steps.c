@@ -1,4 +1,5 @@
 #include "frame_steps.h"
+#include "../cases/check_call.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,11 +9,6 @@
 #include <cmocka.h>
 
 #include "../cases/box_scenes.h"
-
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        if ((call) != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                      \
-    } while (0)
 
 const frame_step frame_steps[] = {
     {"cube", 1, 100, 0, 3, false, 0},

@@ -13,6 +13,7 @@
 
 #include "../cases/backend_main.h"
 #include "../cases/box_scenes.h"
+#include "../cases/check_call.h"
 
 #define SEED 77
 #define POINTS 70000
@@ -25,11 +26,6 @@ static float points[POINTS][3];
 static psv_bounds_shape shapes[SHAPES];
 static psv_pose poses[2][INSTANCES];
 static uint32_t shape_index[INSTANCES];
-
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        if ((call) != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                      \
-    } while (0)
 
 static psv_buffer upload(const void *data, uint64_t bytes) {
     psv_buffer buffer;

@@ -17,6 +17,7 @@
 
 #include "../cases/backend_main.h"
 #include "../cases/box_scenes.h"
+#include "../cases/check_call.h"
 #include "../test_scale.h"
 
 #define MOST 3000u
@@ -26,12 +27,6 @@ static psv_backend backend = PSV_BACKEND_CPU;
 static psv_context *context;
 static uint64_t base_seed = 20261127;
 static uint64_t frame_count = 14;
-
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        const psv_status checked = (call);                                                                             \
-        if (checked != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                     \
-    } while (0)
 
 typedef struct pair_list {
     psv_pair pairs[MOST_PAIRS];

@@ -18,6 +18,7 @@
 
 #include "../cases/backend_main.h"
 #include "../cases/box_scenes.h"
+#include "../cases/check_call.h"
 #include "../test_scale.h"
 
 #define MOST 900u
@@ -27,12 +28,6 @@
 static psv_backend backend = PSV_BACKEND_CPU;
 static psv_context *context;
 static uint64_t base_seed = 33, frame_count = 40, scene_count = 12;
-
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        const psv_status checked = (call);                                                                             \
-        if (checked != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                     \
-    } while (0)
 
 // Boxes in memory that the backend reads.
 typedef struct box_list {

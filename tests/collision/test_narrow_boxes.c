@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "../cases/backend_main.h"
+#include "../cases/check_call.h"
 #include "collision/src/broad_phase.h"
 #include "collision/src/pair_rules.h"
 #include "pairsieve/collision.h"
@@ -19,11 +20,6 @@
 
 static psv_backend backend = PSV_BACKEND_CPU;
 static psv_context *context;
-
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        if ((call) != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                      \
-    } while (0)
 
 static double double_of(uint64_t bits) {
     double number;

@@ -15,6 +15,7 @@
 #include <pairsieve/collision.h>
 
 #include "../cases/backend_main.h"
+#include "../cases/check_call.h"
 #include "../test_scale.h"
 
 #define MOST 600u
@@ -24,12 +25,6 @@
 static psv_backend backend = PSV_BACKEND_CPU;
 static psv_context *context;
 static uint64_t seed = 20261127;
-
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        const psv_status checked = (call);                                                                             \
-        if (checked != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                     \
-    } while (0)
 
 static uint32_t draw(uint32_t below) {
     seed = seed * 6364136223846793005ull + 1442695040888963407ull;

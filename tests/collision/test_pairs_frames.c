@@ -15,6 +15,7 @@
 
 #include "../../core/context.h"
 #include "../cases/box_scenes.h"
+#include "../cases/check_call.h"
 #include "../test_scale.h"
 #include "frame_steps.h"
 
@@ -22,10 +23,6 @@ static cudaStream_t stream;
 static psv_context *context;
 static uint64_t most_boxes; // 0: as the test has it
 
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        if ((call) != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                      \
-    } while (0)
 #define CUDA(call) assert_int_equal(call, cudaSuccess)
 
 // Flags and filters of a step, on the device.

@@ -17,6 +17,7 @@
 
 #include <pairsieve/readers.h>
 
+#include "../cases/check_call.h"
 #include "../test_scale.h"
 
 #define MOST 400u
@@ -28,12 +29,6 @@
 static psv_context *context;
 static uint64_t base_seed = 20261127;
 static uint32_t frame_count = 300, reader_count = 8;
-
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        const psv_status checked = (call);                                                                             \
-        if (checked != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                     \
-    } while (0)
 
 static uint32_t draw(uint64_t *random, uint32_t below) {
     *random = *random * 6364136223846793005ull + 1442695040888963407ull;

@@ -14,6 +14,7 @@
 
 #include "../../core/context.h"
 #include "../cases/box_scenes.h"
+#include "../cases/check_call.h"
 
 #define FRAMES 6 // of the same boxes: the plan has settled, and nothing pauses that serves
 
@@ -28,11 +29,6 @@ static const scene_route expected[] = {
 };
 
 static psv_context *context;
-
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        if ((call) != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                      \
-    } while (0)
 
 static psv_pair_finder *make_finder(uint64_t boxes, const char *sort_method) {
     psv_pair_finder_def def = psv_default_pair_finder_def();

@@ -15,6 +15,7 @@
 
 #include "../cases/backend_main.h"
 #include "../cases/box_scenes.h"
+#include "../cases/check_call.h"
 #include "../test_scale.h"
 
 #define HUBS 50u
@@ -48,11 +49,6 @@ static const route_case cases[] = {
     {"cube", 60000, 2200000, false, "segments-uniform"},
     {"mixed_100", 60000, 2200000, true, "segments-uniform"},
 };
-
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        if ((call) != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                      \
-    } while (0)
 
 static psv_buffer upload(const void *data, uint64_t bytes) {
     psv_buffer buffer = {0};

@@ -15,6 +15,7 @@
 #endif
 
 #include "../cases/box_scenes.h"
+#include "../cases/check_call.h"
 #include "../test_scale.h"
 #include "tree_cases.h"
 
@@ -24,11 +25,6 @@ static psv_backend backend = PSV_BACKEND_CPU;
 static psv_context *context;
 #define FEW_CASES 8 // one of each kind of item, quality and sort: what racecheck has time for
 static uint32_t first_case, case_count;
-
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        if ((call) != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                      \
-    } while (0)
 
 // --- buffers ---------------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@
 
 #include "../cases/backend_main.h"
 #include "../cases/box_scenes.h"
+#include "../cases/check_call.h"
 #include "../test_scale.h"
 
 #if PSV_HAVE_CUDA
@@ -26,11 +27,6 @@
 static psv_backend backend = PSV_BACKEND_CPU;
 static uint64_t seed = 40127;
 static psv_context *context;
-
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        if ((call) != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                      \
-    } while (0)
 
 typedef enum arrangement {
     EVEN,

@@ -14,6 +14,7 @@
 
 #include "../cases/backend_main.h"
 #include "../cases/box_scenes.h"
+#include "../cases/check_call.h"
 #include "../cases/tree_oracle.h"
 #include "../test_scale.h"
 
@@ -28,11 +29,6 @@ static psv_backend backend = PSV_BACKEND_CPU;
 static psv_context *context;
 static psv_world *world;
 static uint32_t seed;
-
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        if ((call) != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                      \
-    } while (0)
 
 static float draw(uint64_t i, uint32_t channel) { return box_random(seed, i, channel); }
 static uint32_t pick(uint64_t i, uint32_t channel, uint32_t below) {

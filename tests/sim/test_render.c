@@ -13,6 +13,7 @@
 
 #include "../cases/backend_main.h"
 #include "../cases/box_scenes.h"
+#include "../cases/check_call.h"
 #include "../test_scale.h"
 #include "render_oracle.h"
 
@@ -29,11 +30,6 @@ static psv_renderer *renderer;
 static psv_buffer pixels, hits;
 static uint32_t picture_words[PIXELS];
 static psv_pixel_hit found[PIXELS];
-
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        if ((call) != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                      \
-    } while (0)
 
 // --- a world with every kind of shape --------------------------------------------------------------------------------
 
