@@ -550,9 +550,11 @@ static void test_methods_agree(void **state) {
             continue;
         }
         // Most OpenGL drivers of test machines are processors: every scene and method is there too, with fewer boxes.
+        // OpenGL and Vulkan share their kernels: each takes the many boxes of a third of the scenes.
         const bool slow = backend >= PSV_BACKEND_GL && !long_run;
+        const bool many = !slow || s % 3 == (uint32_t)(backend == PSV_BACKEND_VULKAN);
         compare_methods(scene, all_pairs ? (slow ? 700 : 2000) : slow ? 3001 : 10007, false);
-        if (!scene->degenerate) compare_methods(scene, long_run ? 1000003 : slow ? 20011 : 60013, false);
+        if (many && !scene->degenerate) compare_methods(scene, long_run ? 1000003 : slow ? 20011 : 60013, false);
     }
 }
 
