@@ -9,15 +9,17 @@
 #include <string.h>
 
 #include <cmocka.h>
-#if PSV_HAVE_CUDA
-#include <cuda_runtime_api.h>
-#endif
 
 #include <pairsieve/collision.h>
 
 #include "../cases/backend_main.h"
 #include "../cases/box_scenes.h"
+#include "../cases/check_call.h"
 #include "../test_scale.h"
+
+#if PSV_HAVE_CUDA
+#include "../cases/graph_capture.h"
+#endif
 
 #define BOXES (backend == PSV_BACKEND_CUDA ? 60000 : 20000) // of a finder: enough for trials, and for a tree
 #define USED (backend >= PSV_BACKEND_GL ? 1900 : BOXES)     // of each scene: software drivers of OpenGL are slow
@@ -27,11 +29,6 @@
 
 static psv_context *context;
 static psv_backend backend;
-
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        if ((call) != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                      \
-    } while (0)
 
 typedef struct pair_list {
     psv_pair *pairs;
@@ -201,33 +198,22 @@ static void test_clocks_do_not_meet(void **state) {
 }
 
 #if PSV_HAVE_CUDA
-#define CUDA(call) assert_int_equal(call, cudaSuccess)
-
 // One graph for all scenes: what it goes by is chosen on the device, frame by frame.
 static void test_captured(void **state) {
     (void)state;
     if (backend != PSV_BACKEND_CUDA) skip();
     psv_context *const own = context;
     cudaStream_t stream;
-    CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    psv_context_def def = psv_default_context_def();
-    def.backend = backend;
-    def.borrow_stream = true;
-    def.stream = stream;
-    assert_int_equal(psv_create_context(&def, &context), PSV_OK);
+    context = open_stream_context(&stream);
     psv_buffer buffer;
     const psv_box_set set = upload_scene("cube", BOXES, 8, &buffer);
     psv_pair_finder *finder = make_finder("auto", false), *reference = make_finder("brute", false);
     pair_list expected = make_list(), got = make_list();
     psv_aabb *boxes = malloc(BOXES * sizeof *boxes);
     assert_non_null(boxes);
-    cudaGraph_t graph;
-    cudaGraphExec_t executable;
     CHECK(psv_find_pairs(finder, &set));
-    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    CHECK(psv_find_pairs(finder, &set));
-    CUDA(cudaStreamEndCapture(stream, &graph));
-    CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    begin_capture(stream);
+    const cudaGraphExec_t graph = end_capture(stream, context, psv_find_pairs(finder, &set));
     uint32_t trees = 0;
     for (int frame = 0; frame < FRAMES; ++frame) {
         static const char *const names[] = {"cube", "spiral", "shells"};
@@ -235,7 +221,7 @@ static void test_captured(void **state) {
         box_scene_named(names[frame / 2 % 3])->make(boxes, BOXES, (uint64_t)frame);
         CHECK(psv_upload(context, buffer, boxes, BOXES * sizeof *boxes));
         find(reference, &set, &expected);
-        CUDA(cudaGraphLaunch(executable, stream));
+        CUDA(cudaGraphLaunch(graph, stream));
         CHECK(psv_read_pairs(finder, got.pairs, ROOM, &got.count));
         assert_int_equal(got.count, expected.count);
         assert_memory_equal(got.pairs, expected.pairs, got.count * sizeof *got.pairs);
@@ -243,16 +229,14 @@ static void test_captured(void **state) {
         trees += strcmp(statistics.route, "tree") == 0;
     }
     assert_in_range(trees, FRAMES / 4, FRAMES - FRAMES / 4);
-    CUDA(cudaGraphExecDestroy(executable));
-    CUDA(cudaGraphDestroy(graph));
+    CUDA(cudaGraphExecDestroy(graph));
     free(boxes);
     free(expected.pairs);
     free(got.pairs);
     psv_destroy_pair_finder(finder);
     psv_destroy_pair_finder(reference);
     psv_free_buffer(context, &buffer);
-    psv_destroy_context(context);
-    CUDA(cudaStreamDestroy(stream));
+    close_stream_context(context, stream);
     context = own;
 }
 #endif

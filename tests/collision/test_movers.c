@@ -16,6 +16,7 @@
 
 #include <pairsieve/collision.h>
 
+#include "../cases/check_call.h"
 #include "../test_scale.h"
 
 #define MOST 160u
@@ -48,12 +49,6 @@ typedef struct scene {
     uint64_t pair_count, before_count;
     uint64_t ways; // frames without a search of all boxes
 } scene;
-
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        const psv_status checked = (call);                                                                             \
-        if (checked != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                     \
-    } while (0)
 
 static uint32_t draw(scene *s, uint32_t below) {
     s->random = s->random * 6364136223846793005ull + 1442695040888963407ull;
