@@ -67,11 +67,6 @@ typedef struct portable_box {
     float min[3], max[3];
 } portable_box;
 
-static inline portable_box portable_spread(const psvi_lanes *lanes, uint64_t i) {
-    return (portable_box){{lanes->min[0][i], lanes->min[1][i], lanes->min[2][i]},
-                          {lanes->max[0][i], lanes->max[1][i], lanes->max[2][i]}};
-}
-
 static inline portable_box portable_spread_bounds(const float low[3], const float high[3]) {
     return (portable_box){{low[0], low[1], low[2]}, {high[0], high[1], high[2]}};
 }
@@ -117,15 +112,6 @@ typedef struct avx2_box {
     __m256 min[3], max[3];
 } avx2_box;
 
-SWEEP_TARGET static inline avx2_box avx2_spread(const psvi_lanes *lanes, uint64_t i) {
-    avx2_box box;
-    for (int k = 0; k < 3; ++k) {
-        box.min[k] = _mm256_set1_ps(lanes->min[k][i]);
-        box.max[k] = _mm256_set1_ps(lanes->max[k][i]);
-    }
-    return box;
-}
-
 SWEEP_TARGET static inline avx2_box avx2_spread_bounds(const float low[3], const float high[3]) {
     avx2_box box;
     for (int k = 0; k < 3; ++k) {
@@ -169,15 +155,6 @@ SWEEP_TARGET static inline uint32_t avx2_partners(const psvi_lanes *lanes, uint6
 typedef struct avx512_box {
     __m512 min[3], max[3];
 } avx512_box;
-
-SWEEP_TARGET static inline avx512_box avx512_spread(const psvi_lanes *lanes, uint64_t i) {
-    avx512_box box;
-    for (int k = 0; k < 3; ++k) {
-        box.min[k] = _mm512_set1_ps(lanes->min[k][i]);
-        box.max[k] = _mm512_set1_ps(lanes->max[k][i]);
-    }
-    return box;
-}
 
 SWEEP_TARGET static inline avx512_box avx512_spread_bounds(const float low[3], const float high[3]) {
     avx512_box box;

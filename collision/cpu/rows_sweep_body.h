@@ -2,7 +2,6 @@
 //   SWEEP_TARGET      function attributes          SWEEP_NAME(f)  the function's name in this set
 //   SWEEP_LANES       boxes tested at a time
 //   sweep_box         one box, spread over vectors
-//   SWEEP_NAME(spread)(lanes, i) -> sweep_box
 //   SWEEP_NAME(spread_bounds)(low, high) -> sweep_box
 //   SWEEP_NAME(test)(lanes, p, box) -> bits of the boxes p.. that overlap it
 //   SWEEP_NAME(second)(lanes, p, limit) -> bits of the boxes p.. that are of the second set
@@ -10,6 +9,12 @@
 // and, where SWEEP_APPENDS is defined, what does better than the loop below:
 //   (SWEEP_UNITES) SWEEP_NAME(unite)(lanes, first, mask, low, high): bounds of the boxes first.. of the mask
 //   SWEEP_NAME(append)(sink, lanes, p, hits, id): appends pairs with the hit boxes where every hit is a pair
+
+SWEEP_TARGET static inline SWEEP_NAME(box) SWEEP_NAME(spread)(const psvi_lanes *lanes, uint64_t i) {
+    const float low[3] = {lanes->min[0][i], lanes->min[1][i], lanes->min[2][i]};
+    const float high[3] = {lanes->max[0][i], lanes->max[1][i], lanes->max[2][i]};
+    return SWEEP_NAME(spread_bounds)(low, high);
+}
 
 #ifndef SWEEP_APPENDS
 SWEEP_TARGET static inline void SWEEP_NAME(append)(psvi_pair_sink *sink, const psvi_lanes *lanes, uint64_t p,
