@@ -1,6 +1,5 @@
 // Trees on CUDA, host side.
 #include "../../core/cuda/cuda_backend.h"
-#include "../../sort/src/sort_method.h"
 #include "tree_kernels.h"
 
 static psv_status place_all(psv_tree *tree, const psvi_item_view *view, bool refit) {
@@ -21,19 +20,9 @@ static psv_status place_all(psv_tree *tree, const psvi_item_view *view, bool ref
     return psvi_cuda_status(context, error, "tree: a kernel launch");
 }
 
-// No items, also where worlds had some.
-static psv_status clear_tree(psv_tree *tree) {
-    psv_context *context = tree->context;
-    const psvi_tree_memory *memory = &tree->memory;
-    const psv_status status = context->ops->fill(context, memory->head, 0, sizeof *memory->head);
-    if (status != PSV_OK || memory->world_starts == NULL) return status;
-    return context->ops->fill(context, memory->world_starts, 0,
-                              ((uint64_t)tree->def.world_count + 1) * sizeof *memory->world_starts);
-}
-
 static psv_status build_tree(psv_tree *tree, const psvi_item_view *view) {
     psv_context *context = tree->context;
-    if (view->boxes.count == 0) return clear_tree(tree);
+    if (view->boxes.count == 0) return psvi_clear_tree(tree);
     psvi_phase_begin(context, PSV_PHASE_KEYS);
     const cudaError_t error =
         psvi_launch_tree_keys(view, &tree->memory, tree->keys, psvi_may_be_short(tree, view), context->stream);
@@ -53,18 +42,7 @@ static psv_status order_queries(psv_tree *tree, psvi_tree_query *query) {
     const cudaError_t error =
         psvi_launch_query_keys(query, memory->query_keys, &memory->result->count, context->stream);
     const psv_status status = psvi_cuda_status(context, error, "queries: a kernel launch");
-    if (status != PSV_OK) return status;
-    const psvi_sort_request request = {
-        .keys_in = memory->query_keys,
-        .keys_out = memory->query_keys,
-        .values_out = memory->query_order,
-        .value_bytes = 4,
-        .implicit_index = true,
-        .count = query->count,
-        .count_device = query->count_device == NULL ? NULL : &memory->result->count,
-    };
-    query->order = memory->query_order;
-    return psvi_sort_run(tree->query_sorter, &request);
+    return status == PSV_OK ? psvi_sort_query_keys(tree, query) : status;
 }
 
 static cudaError_t run_lists(psv_tree *tree, const psvi_tree_query *query, cudaStream_t stream) {

@@ -111,18 +111,8 @@ static psv_status place_all(psv_tree *tree, const psvi_item_view *view, bool ref
     return status;
 }
 
-// No items, also where worlds had some.
-static psv_status clear_tree(psv_tree *tree) {
-    psv_context *context = tree->context;
-    const psvi_tree_memory *memory = &tree->memory;
-    const psv_status status = context->ops->fill(context, memory->head, 0, sizeof *memory->head);
-    if (status != PSV_OK || memory->world_starts == NULL) return status;
-    return context->ops->fill(context, memory->world_starts, 0,
-                              ((uint64_t)tree->def.world_count + 1) * sizeof *memory->world_starts);
-}
-
 static psv_status build_tree(psv_tree *tree, const psvi_item_view *view) {
-    if (view->boxes.count == 0) return clear_tree(tree);
+    if (view->boxes.count == 0) return psvi_clear_tree(tree);
     psv_status status = make_keys(tree, view);
     if (status == PSV_OK) status = psvi_sort_tree_items(tree, view);
     return status == PSV_OK ? place_all(tree, view, false) : status;

@@ -121,17 +121,7 @@ static psv_status order_queries(psv_tree *tree, psvi_tree_query *query) {
     call.params[4] = query->kind <= PSVI_QUERY_ALL_HITS ? 0u : query->kind == PSVI_QUERY_BOXES ? 1u : 2u;
     call.groups = ((uint64_t)query->count + 127) / 128;
     const psv_status status = psvi_gpu_run(tree->context, &call);
-    const psvi_sort_request request = {
-        .keys_in = memory->query_keys,
-        .keys_out = memory->query_keys,
-        .values_out = memory->query_order,
-        .value_bytes = 4,
-        .implicit_index = true,
-        .count = query->count,
-        .count_device = query->count_device == NULL ? NULL : &memory->result->count,
-    };
-    query->order = memory->query_order;
-    return status == PSV_OK ? psvi_sort_run(tree->query_sorter, &request) : status;
+    return status == PSV_OK ? psvi_sort_query_keys(tree, query) : status;
 }
 
 psv_status psvi_gpu_query_tree(psv_tree *tree, psvi_tree_query *query) {

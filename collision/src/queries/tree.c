@@ -276,6 +276,30 @@ psv_status psvi_sort_tree_items(psv_tree *tree, const psvi_item_view *view) {
     return sort_keys(tree->sorter, memory, view->boxes.count, counted ? &memory->result->count : NULL);
 }
 
+psv_status psvi_sort_query_keys(psv_tree *tree, psvi_tree_query *query) {
+    const psvi_tree_memory *memory = &tree->memory;
+    const psvi_sort_request request = {
+        .keys_in = memory->query_keys,
+        .keys_out = memory->query_keys,
+        .values_out = memory->query_order,
+        .value_bytes = 4,
+        .implicit_index = true,
+        .count = query->count,
+        .count_device = query->count_device == NULL ? NULL : &memory->result->count,
+    };
+    query->order = memory->query_order;
+    return psvi_sort_run(tree->query_sorter, &request);
+}
+
+psv_status psvi_clear_tree(psv_tree *tree) {
+    psv_context *context = tree->context;
+    const psvi_tree_memory *memory = &tree->memory;
+    const psv_status status = context->ops->fill(context, memory->head, 0, sizeof *memory->head);
+    if (status != PSV_OK || memory->world_starts == NULL) return status;
+    return context->ops->fill(context, memory->world_starts, 0,
+                              ((uint64_t)tree->def.world_count + 1) * sizeof *memory->world_starts);
+}
+
 // --- items -----------------------------------------------------------------------------------------------------------
 
 psv_triangle_set psv_triangles_of(psv_buffer vertices, uint64_t vertex_count, psv_buffer indices, uint64_t count) {

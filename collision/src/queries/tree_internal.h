@@ -156,6 +156,9 @@ bool psvi_may_be_short(const psv_tree *tree, const psvi_item_view *view);
 // For backends whose devices count: sorts the keys in the tree's memory with the order. Where the device chooses
 // between short and long keys, both sorters run, one of them over nothing.
 psv_status psvi_sort_tree_items(psv_tree *tree, const psvi_item_view *view);
+// Of such backends, too: sorts the keys of the queries, and makes a tree without items (also where worlds had some).
+psv_status psvi_sort_query_keys(psv_tree *tree, psvi_tree_query *query);
+psv_status psvi_clear_tree(psv_tree *tree);
 
 #define PSVI_QUERY_BITS 30 // of a query's key: place, and of rays the direction's octant
 
