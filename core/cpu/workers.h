@@ -1,7 +1,7 @@
 // How CPU code shares its work: the only place that knows whose threads they are. The program's own, when the context
 // has psv_context_def.run_parallel; else threads that the context makes when it first needs them and keeps. A task may
-// run on any thread, at any time and order, one after another too, so no task waits for another one. Every task runs in
-// the standard floating-point mode (float_mode.h).
+// run on any thread, at any time and order, one after another too, so no task waits for what has not begun (turns.h).
+// Every task runs in the standard floating-point mode (float_mode.h).
 //
 //   psvi_run_tasks   the same function on several workers; they share out a loop with psvi_take_range
 //   psvi_run_ranges  a loop over ranges that do not depend on each other

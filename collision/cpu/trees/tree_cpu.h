@@ -44,6 +44,11 @@ void psvi_refit_fine_cpu(psv_tree *tree);
 void psvi_query_loop_plain(psv_context *context, const psvi_tree_query *query, bool write, uint32_t *counts);
 void psvi_query_loop_avx2(psv_context *context, const psvi_tree_query *query, bool write, uint32_t *counts);
 
+// Lists with offsets and results, of queries that are taken in their own order: counts, offsets but the last one, and
+// results as far as there is room. Returns how many results there are.
+uint64_t psvi_fill_loop_plain(psv_context *context, const psvi_tree_query *query);
+uint64_t psvi_fill_loop_avx2(psv_context *context, const psvi_tree_query *query);
+
 psv_status psvi_query_tree_cpu(psv_tree *tree, psvi_tree_query *query);
 
 #endif

@@ -3,14 +3,14 @@
 #include "../../src/queries/tree_query.h"
 #include "tree_cpu.h"
 
-static void run_loop(psv_tree *tree, const psvi_tree_query *query, bool write, uint32_t *counts) {
 #ifdef PSVI_HAVE_AVX2_FILE
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        psvi_query_loop_avx2(tree->context, query, write, counts);
-        return;
-    }
+#define PSVI_CHOOSE(plain, avx2) (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? (avx2) : (plain))
+#else
+#define PSVI_CHOOSE(plain, avx2) (plain)
 #endif
-    psvi_query_loop_plain(tree->context, query, write, counts);
+
+static void run_loop(psv_tree *tree, const psvi_tree_query *query, bool write, uint32_t *counts) {
+    PSVI_CHOOSE(psvi_query_loop_plain, psvi_query_loop_avx2)(tree->context, query, write, counts);
 }
 
 typedef struct key_job {
@@ -40,16 +40,21 @@ static void run_lists(psv_tree *tree, const psvi_tree_query *query) {
         run_loop(tree, query, true, query->counts);
         return;
     }
-    uint32_t *counts = query->counts != NULL ? query->counts : tree->memory.query_counts;
-    run_loop(tree, query, false, counts);
     uint64_t sum = 0;
-    for (uint32_t q = 0; q < query->count; ++q) {
-        query->offsets[q] = sum;
-        sum += counts[q];
+    const bool at_once = query->results != NULL && query->order == NULL;
+    if (at_once) {
+        sum = PSVI_CHOOSE(psvi_fill_loop_plain, psvi_fill_loop_avx2)(tree->context, query);
+    } else {
+        uint32_t *counts = query->counts != NULL ? query->counts : tree->memory.query_counts;
+        run_loop(tree, query, false, counts);
+        for (uint32_t q = 0; q < query->count; ++q) {
+            query->offsets[q] = sum;
+            sum += counts[q];
+        }
     }
     query->offsets[query->count] = sum;
     tree->memory.result->results = sum;
-    if (query->results != NULL) run_loop(tree, query, true, NULL);
+    if (query->results != NULL && !at_once) run_loop(tree, query, true, NULL);
 }
 
 psv_status psvi_query_tree_cpu(psv_tree *tree, psvi_tree_query *query) {

@@ -51,4 +51,5 @@ PSV_TREE_FN uint32_t near_slots_avx2(const psv_tree_node *node, const float *poi
 #define PSVI_CLOSEST_HITS(query, begin, end) psvi_answer_rays(query, (uint64_t)(begin), (uint64_t)(end), false);
 #define PSVI_ANY_HITS(query, begin, end) psvi_answer_rays(query, (uint64_t)(begin), (uint64_t)(end), true);
 #define PSVI_QUERY_LOOP psvi_query_loop_avx2
+#define PSVI_FILL_LOOP psvi_fill_loop_avx2
 #include "tree_query_loop.h"

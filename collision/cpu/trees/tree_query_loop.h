@@ -1,5 +1,6 @@
 // All queries of a call, shared between threads; compiled once for each kind of vector unit. The including file names
-// the function: PSVI_QUERY_LOOP.
+// the functions: PSVI_QUERY_LOOP and PSVI_FILL_LOOP.
+#include "../../../core/cpu/turns.h"
 #include "../../../core/cpu/workers.h"
 #include "../../src/queries/tree_query.h"
 
@@ -36,6 +37,73 @@ static void answer_list_chunk(const psvi_tree_query *query, int64_t begin, int64
     default: PSVI_COUNTED(PSVI_QUERY_SPHERES) break;
     }
 }
+
+// --- lists in one walk -----------------------------------------------------------------------------------------------
+//
+// Where a query's results begin is known when those of all queries before it are counted. A range of queries therefore
+// collects its results in memory of its thread, waits until the range before it knows where it ends, and copies them.
+// Only a range with more results than that memory holds walks a second time.
+
+#define PSVI_HELD_HITS 1024
+
+typedef union held_results {
+    psv_ray_hit hits[PSVI_HELD_HITS];
+    uint32_t items[4 * PSVI_HELD_HITS];
+} held_results;
+
+typedef struct fill_job {
+    const psvi_tree_query *query;
+    uint64_t turn; // the first query whose results have no place yet
+    uint64_t sum;  // of the results before it
+} fill_job;
+
+// Answers into query->results, which holds this range alone. Returns how many results there are; offsets count from 0.
+static uint64_t fill_chunk(const psvi_tree_query *query, uint64_t begin, uint64_t end) {
+    uint64_t sum = 0;
+#define PSVI_FILLED(kind)                                                                                              \
+    for (uint64_t q = begin; q < end; ++q) {                                                                           \
+        query->offsets[q] = sum;                                                                                       \
+        const uint32_t found = psvi_answer_list(query, kind, (uint32_t)q, true);                                       \
+        if (query->counts != NULL) query->counts[q] = found;                                                           \
+        sum += found;                                                                                                  \
+    }
+    switch (query->kind) {
+    case PSVI_QUERY_ALL_HITS: PSVI_FILLED(PSVI_QUERY_ALL_HITS) break;
+    case PSVI_QUERY_BOXES: PSVI_FILLED(PSVI_QUERY_BOXES) break;
+    default: PSVI_FILLED(PSVI_QUERY_SPHERES) break;
+    }
+    return sum;
+}
+
+static void fill_some(void *data, uint64_t first, uint64_t end) {
+    fill_job *job = data;
+    const psvi_tree_query *query = job->query;
+    const bool hits = query->kind == PSVI_QUERY_ALL_HITS;
+    const uint64_t bytes = hits ? sizeof(psv_ray_hit) : sizeof(uint32_t);
+    held_results held;
+    psvi_tree_query own = *query;
+    own.results = &held;
+    own.room = sizeof held / bytes;
+    const uint64_t found = fill_chunk(&own, first, end);
+    psvi_wait_for_turn(&job->turn, first);
+    const uint64_t begin = job->sum;
+    job->sum = begin + found;
+    psvi_end_turn(&job->turn, end);
+    for (uint64_t q = first; q < end; ++q)
+        query->offsets[q] += begin;
+    if (found <= own.room && begin + found <= query->room)
+        memcpy((char *)query->results + begin * bytes, &held, found * bytes);
+    else if (begin < query->room)
+        answer_list_chunk(query, (int64_t)first, (int64_t)end, true, NULL);
+}
+
+uint64_t PSVI_FILL_LOOP(psv_context *context, const psvi_tree_query *query) {
+    fill_job job = {query, 0, 0};
+    psvi_run_ranges(context, query->count, PSVI_QUERY_CHUNK, fill_some, &job);
+    return job.sum;
+}
+
+// --- all queries -----------------------------------------------------------------------------------------------------
 
 typedef struct query_job {
     const psvi_tree_query *query;
