@@ -15,6 +15,10 @@ bool figure_is(const figure_device *device, psv_backend backend) {
     return psv_context_backend(device->context) == backend;
 }
 
+bool figure_has_shaders(const figure_device *device) {
+    return figure_is(device, PSV_BACKEND_GL) || figure_is(device, PSV_BACKEND_VULKAN);
+}
+
 bool figure_has_method(const figure_device *device, const char *method) {
     const char *name;
     for (uint32_t m = 0; (name = psv_sort_method_name(psv_context_backend(device->context), m)) != NULL; ++m)

@@ -9,7 +9,7 @@
 //             machine measured, `absent` what is left out and why
 //   tables    a table for each figure that has rows, as in sim/tool/report/report.h. Its columns:
 //     source   "paper": read off the paper's text, «derived» in the note where the text gives a ratio only; "here"
-//     device   "cpu", "gl", "cuda"; the paper's device
+//     device   "cpu", "gl", "vulkan", "cuda"; the paper's device
 //     series, x, y, y_q1, y_q3, note
 #ifndef BENCH_FIGURES_H
 #define BENCH_FIGURES_H
@@ -19,7 +19,7 @@
 #include "pairsieve/sort.h"
 
 #define FIGURES_SCHEMA "pairsieve.papers/1"
-#define FIGURE_DEVICES 3
+#define FIGURE_DEVICES 4
 #define FIGURE_MESHES 8
 #define FIGURE_ROUNDS 31
 
@@ -79,6 +79,7 @@ void figure_say(figure_run *run, const char *format, ...) __attribute__((format(
 
 // «DEVICE: at X keys, A takes R times as long as B», at the largest x where both are; nothing where there is none.
 void figure_say_ratio(figure_run *run, const char *device, const char *above, const char *below);
+void figure_say_ratios(figure_run *run, const char *above, const char *below); // of each GPU's backend
 
 int figure_no_memory(void);
 
@@ -128,6 +129,7 @@ double figure_longest_ms(const figure_run *run);
 
 bool figure_has_method(const figure_device *device, const char *method);
 bool figure_is(const figure_device *device, psv_backend backend);
+bool figure_has_shaders(const figure_device *device); // OpenGL, Vulkan
 
 // NULL: the run has no such device.
 const figure_device *figure_device_of(const figure_run *run, psv_backend backend);

@@ -18,9 +18,8 @@ int figure_split(figure_run *run) {
     for (uint32_t d = 0; d < run->device_count && code == TOOL_DONE; ++d)
         if (figure_has_method(&run->devices[d], "split"))
             code = figure_contest(run, &run->devices[d], sorters, 3, figure_counts(run), KEYS_UNIFORM);
-    figure_say_ratio(run, "gl", "split", "radix");
+    figure_say_ratios(run, "split", "radix");
     figure_say_ratio(run, "cuda", "split", "cub");
-    figure_say_ratio(run, "cuda", "split", "radix");
     return code;
 }
 
@@ -29,14 +28,14 @@ int figure_split_gl(figure_run *run) {
     int code = TOOL_DONE;
     for (uint32_t d = 0; d < run->device_count && code == TOOL_DONE; ++d) {
         const figure_device *device = &run->devices[d];
-        if (!figure_is(device, PSV_BACKEND_GL)) continue;
+        if (!figure_has_shaders(device)) continue;
         code = figure_contest(run, device, &split, 1, figure_counts(run), KEYS_UNIFORM);
-        figure_say(run, "It runs on %s", psv_context_device_name(device->context));
+        figure_say(run, "%s: it runs on %s", device->name, psv_context_device_name(device->context));
         for (const uint64_t *count = figure_counts(run); *count != 0 && code == TOOL_DONE; ++count)
-            if (figure_value(run, "gl", "split", (double)*count) > 0)
+            if (figure_value(run, device->name, "split", (double)*count) > 0)
                 figure_say(run, ", %llu keys in %.4g ms", (unsigned long long)*count,
-                           figure_value(run, "gl", "split", (double)*count));
-        figure_say(run, ".");
+                           figure_value(run, device->name, "split", (double)*count));
+        figure_say(run, ". ");
     }
     return code;
 }
@@ -92,25 +91,29 @@ static int add_stages(figure_run *run, const figure_device *device, uint64_t cou
     return tool_fail_status(device->context, status);
 }
 
-int figure_split_stages(figure_run *run) {
-    const figure_device *device = figure_device_of(run, PSV_BACKEND_GL);
+static int time_all_stages(figure_run *run, const figure_device *device) {
     const double longest = figure_longest_ms(run);
     double whole = 0;
-    int code = TOOL_DONE;
-    for (const uint64_t *count = figure_counts(run); device != NULL && *count != 0 && code == TOOL_DONE; ++count) {
-        code = add_stages(run, device, *count, &whole);
-        if (code != TOOL_DONE || 4 * whole > longest || count[1] == 0) {
-            if (code == TOOL_DONE)
-                figure_say(run,
-                           "gl: of %.3g ms for %llu keys, sorting the blocks is %.0f%%, the prefix sum %.0f%%, the "
-                           "scatter %.0f%%.",
-                           whole, (unsigned long long)*count,
-                           100 * figure_value(run, device->name, split_part_names[0], (double)*count) / whole,
-                           100 * figure_value(run, device->name, split_part_names[1], (double)*count) / whole,
-                           100 * figure_value(run, device->name, split_part_names[2], (double)*count) / whole);
-            break;
-        }
+    for (const uint64_t *count = figure_counts(run); *count != 0; ++count) {
+        const int code = add_stages(run, device, *count, &whole);
+        if (code != TOOL_DONE) return code;
+        if (4 * whole <= longest && count[1] != 0) continue;
+        figure_say(run,
+                   "%s: of %.3g ms for %llu keys, sorting the blocks is %.0f%%, the prefix sum %.0f%%, the "
+                   "scatter %.0f%%. ",
+                   device->name, whole, (unsigned long long)*count,
+                   100 * figure_value(run, device->name, split_part_names[0], (double)*count) / whole,
+                   100 * figure_value(run, device->name, split_part_names[1], (double)*count) / whole,
+                   100 * figure_value(run, device->name, split_part_names[2], (double)*count) / whole);
+        break;
     }
+    return TOOL_DONE;
+}
+
+int figure_split_stages(figure_run *run) {
+    int code = TOOL_DONE;
+    for (uint32_t d = 0; d < run->device_count && code == TOOL_DONE; ++d)
+        if (figure_has_shaders(&run->devices[d])) code = time_all_stages(run, &run->devices[d]);
     return code;
 }
 

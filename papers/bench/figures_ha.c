@@ -50,7 +50,7 @@ int figure_scenes(figure_run *run) {
     static const char *const names[] = {"chairs", "landscape", "galaxy"};
     int code = TOOL_DONE;
     for (uint32_t d = 0; d < run->device_count; ++d)
-        for (int n = 0; n < 3 && code == TOOL_DONE && !figure_is(&run->devices[d], PSV_BACKEND_GL); ++n)
+        for (int n = 0; n < 3 && code == TOOL_DONE && !figure_has_shaders(&run->devices[d]); ++n)
             code = time_scene(run, &run->devices[d], names[n], run->job.quick ? 1000 : 5000);
     return code;
 }
@@ -257,7 +257,7 @@ static const figure_sorter cpu_strategies[] = {
     {.label = "radix, index", .method = "radix", .index = true},
     {.label = "merge, keys", .method = "merge"},
 };
-static const figure_sorter gl_strategies[] = {
+static const figure_sorter shader_strategies[] = {
     {.label = "2-way, keys", .method = "radix4", .radix4 = RADIX4(1, false)},
     {.label = "4-way, keys", .method = "radix4", .radix4 = RADIX4(2, false)},
     {.label = "8-way, keys", .method = "radix4", .radix4 = RADIX4(3, false)},
@@ -283,22 +283,20 @@ static int radix_strategies(figure_run *run, figure_keys keys) {
     int code = TOOL_DONE;
     for (uint32_t d = 0; d < run->device_count && code == TOOL_DONE; ++d) {
         const figure_device *device = &run->devices[d];
-        const figure_sorter *list = figure_is(device, PSV_BACKEND_CPU)  ? cpu_strategies
-                                    : figure_is(device, PSV_BACKEND_GL) ? gl_strategies
-                                                                        : cuda_strategies;
-        const uint32_t count = figure_is(device, PSV_BACKEND_CPU)  ? COUNT_OF(cpu_strategies)
-                               : figure_is(device, PSV_BACKEND_GL) ? COUNT_OF(gl_strategies)
-                                                                   : COUNT_OF(cuda_strategies);
+        const figure_sorter *list = figure_is(device, PSV_BACKEND_CPU) ? cpu_strategies
+                                    : figure_has_shaders(device)       ? shader_strategies
+                                                                       : cuda_strategies;
+        const uint32_t count = figure_is(device, PSV_BACKEND_CPU) ? COUNT_OF(cpu_strategies)
+                               : figure_has_shaders(device)       ? COUNT_OF(shader_strategies)
+                                                                  : COUNT_OF(cuda_strategies);
         code = figure_contest(run, device, list, count, figure_counts(run), keys);
     }
     figure_say_ratio(run, "cpu", "std::sort", "radix, keys");
     figure_say_ratio(run, "cpu", "parallel std::sort", "radix, keys");
     figure_say_ratio(run, "cpu", "radix, 11 bits, one core", "radix, keys");
     figure_say_ratio(run, "cpu", "radix, index", "radix, keys");
-    figure_say_ratio(run, "gl", "split (4 bits), keys", "radix, keys");
-    figure_say_ratio(run, "gl", "4-way, index", "4-way, keys");
-    figure_say_ratio(run, "cuda", "split (4 bits), keys", "4-way, keys");
-    figure_say_ratio(run, "cuda", "4-way, index", "4-way, keys");
+    figure_say_ratios(run, "split (4 bits), keys", "4-way, keys");
+    figure_say_ratios(run, "4-way, index", "4-way, keys");
     return code;
 }
 
@@ -458,8 +456,8 @@ int figure_order_check(figure_run *run) {
         const bool cuda = figure_has_method(&run->devices[d], "radix4");
         code = contest_twice(run, &run->devices[d], cuda ? theirs : ours, cuda ? 3 : 2);
     }
-    static const char *const devices[] = {"cpu", "gl"};
-    for (int d = 0; d < 2; ++d) {
+    static const char *const devices[] = {"cpu", "gl", "vulkan"};
+    for (int d = 0; d < 3; ++d) {
         figure_say_ratio(run, devices[d], "radix, uniform", "radix, no check, uniform");
         figure_say_ratio(run, devices[d], "radix, no check, sorted", "radix, sorted");
     }

@@ -145,7 +145,8 @@ static bool names_device(const char *list, const char *name) {
     return false;
 }
 
-static const psv_backend figure_backends[FIGURE_DEVICES] = {PSV_BACKEND_CPU, PSV_BACKEND_GL, PSV_BACKEND_CUDA};
+static const psv_backend figure_backends[FIGURE_DEVICES] = {PSV_BACKEND_CPU, PSV_BACKEND_GL, PSV_BACKEND_VULKAN,
+                                                            PSV_BACKEND_CUDA};
 
 // Every name of --devices is a backend that this machine has.
 static int check_devices(const figure_run *run) {
@@ -159,7 +160,7 @@ static int check_devices(const figure_run *run) {
         known += strlen(name) + (known > 0);
     }
     if (known == strlen(run->only_devices) && known > 0) return TOOL_DONE;
-    return tool_fail(TOOL_REFUSED, "--devices %s: accepted are cpu, gl and cuda, with commas between them",
+    return tool_fail(TOOL_REFUSED, "--devices %s: accepted are cpu, gl, vulkan and cuda, with commas between them",
                      run->only_devices);
 }
 
@@ -232,7 +233,7 @@ static int parse(figure_run *run, int argc, char **argv) {
          .target = &run->only},
         {.name = "--devices",
          .argument = "LIST",
-         .help = "of cpu, gl, cuda, with commas between them; all that are here without it",
+         .help = "of cpu, gl, vulkan, cuda, with commas between them; all that are here without it",
          .kind = OPTION_TEXT,
          .target = &run->only_devices},
         {.name = "--beside",

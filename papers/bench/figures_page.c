@@ -86,11 +86,11 @@ static uint32_t count_series(const json_t *rows) {
 
 // One chart, or one a device where that were too full and where areas are stacked.
 static void write_charts(FILE *out, const json_t *report, const json_t *item) {
-    static const char *const devices[] = {"cpu", "gl", "cuda"};
+    static const char *const devices[] = {"cpu", "gl", "vulkan", "cuda"};
     const json_t *rows = page_rows(report, page_text(item, "id"));
     const bool apart = json_is_true(json_object_get(item, "stacked")) || count_series(rows) > MOST_TOGETHER;
     if (!apart) write_chart(out, report, item, NULL);
-    for (int d = 0; d < 3 && apart; ++d)
+    for (int d = 0; d < FIGURE_DEVICES && apart; ++d)
         write_chart(out, report, item, devices[d]);
 }
 

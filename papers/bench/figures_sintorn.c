@@ -174,6 +174,12 @@ void figure_say_ratio(figure_run *run, const char *device, const char *above, co
                    tool_format_count(count, (uint64_t)x), run->figure->x_name, above, ratio, below);
 }
 
+void figure_say_ratios(figure_run *run, const char *above, const char *below) {
+    static const char *const devices[] = {"gl", "vulkan", "cuda"};
+    for (int d = 0; d < 3; ++d)
+        figure_say_ratio(run, devices[d], above, below);
+}
+
 int figure_hybrid(figure_run *run) {
     for (uint32_t d = 0; d < run->device_count; ++d) {
         const int code =
@@ -181,9 +187,8 @@ int figure_hybrid(figure_run *run) {
         if (code != TOOL_DONE) return code;
     }
     figure_say_ratio(run, "cpu", "quicksort (qsort)", "radix");
-    figure_say_ratio(run, "gl", "bitonic", "radix");
-    figure_say_ratio(run, "cuda", "bitonic", "hybrid");
-    figure_say_ratio(run, "cuda", "1-bit radix", "hybrid");
+    figure_say_ratios(run, "bitonic", "hybrid");
+    figure_say_ratios(run, "1-bit radix", "hybrid");
     return TOOL_DONE;
 }
 
@@ -200,8 +205,9 @@ int figure_growth(figure_run *run) {
         if (!figure_add(run, page_text(row, "device"), page_text(row, "series"), x, &level, 1))
             return figure_no_memory();
     }
-    static const char *const series[][2] = {{"cpu", "std::sort"}, {"cpu", "radix"},   {"gl", "bitonic"},
-                                            {"gl", "radix"},      {"cuda", "hybrid"}, {"cuda", "bitonic"}};
+    static const char *const series[][2] = {{"cpu", "std::sort"}, {"cpu", "radix"},     {"gl", "hybrid"},
+                                            {"gl", "bitonic"},    {"vulkan", "hybrid"}, {"vulkan", "bitonic"},
+                                            {"cuda", "hybrid"},   {"cuda", "bitonic"}};
     const uint64_t *counts = figure_counts(run);
     for (size_t s = 0; s < sizeof series / sizeof *series; ++s) {
         double first = 0, last = 0, from = 0, to = 0;
@@ -411,10 +417,9 @@ int figure_distances(figure_run *run) {
     if (run->mesh_count == 0 && code == TOOL_DONE && !run->job.quick) code = sort_distances(run, 5000000);
     if (code != TOOL_DONE) return code;
     figure_say_ratio(run, "cpu", "quicksort (qsort)", "radix");
-    figure_say_ratio(run, "gl", "bitonic, padded", "radix");
-    figure_say_ratio(run, "gl", "bitonic, padded", "bitonic, interpolated");
-    figure_say_ratio(run, "cuda", "hybrid", "hybrid, shuffled");
-    figure_say_ratio(run, "cuda", "bitonic, padded", "hybrid, shuffled");
+    figure_say_ratios(run, "hybrid", "hybrid, shuffled");
+    figure_say_ratios(run, "bitonic, padded", "hybrid, shuffled");
+    figure_say_ratios(run, "bitonic, padded", "bitonic, interpolated");
     return TOOL_DONE;
 }
 

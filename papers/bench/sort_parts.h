@@ -4,7 +4,7 @@
 
 #include "pairsieve/sort.h"
 
-#define HYBRID_PARTS 6 // of «hybrid» on CUDA: Sintorn & Assarsson
+#define HYBRID_PARTS 6 // of «hybrid»: Sintorn & Assarsson
 #define SPLIT_PARTS 3  // of each pass of «split» in compute shaders: García et al.
 #define SPLIT_DIGIT_BITS 4
 

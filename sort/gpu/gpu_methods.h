@@ -8,14 +8,16 @@
 extern const psvi_sort_method psvi_sort_radix_gpu;
 extern const psvi_sort_method psvi_sort_radix4_gpu;
 extern const psvi_sort_method psvi_sort_split_gpu;
+extern const psvi_sort_method psvi_sort_hybrid_gpu;
 extern const psvi_sort_method psvi_sort_bitonic_gpu;
 
 extern const psvi_gpu_source psvi_glsl_radix_begin, psvi_glsl_radix_count, psvi_glsl_radix_count_serial,
     psvi_glsl_radix_count_private, psvi_glsl_radix_scatter_private, psvi_glsl_radix_scan_serial, psvi_glsl_radix_scan,
     psvi_glsl_radix_scatter, psvi_glsl_radix_scatter_serial, psvi_glsl_copy_words, psvi_glsl_split_sort,
     psvi_glsl_split_scatter, psvi_glsl_radix4_check, psvi_glsl_radix4_local, psvi_glsl_radix4_map,
-    psvi_glsl_radix4_places, psvi_glsl_bitonic_stage, psvi_glsl_bitonic_tiles, psvi_glsl_bitonic_step,
-    psvi_glsl_gather_words, psvi_glsl_gather_records, psvi_glsl_check_order;
+    psvi_glsl_radix4_places, psvi_glsl_stage_elements, psvi_glsl_bitonic_tiles, psvi_glsl_bitonic_step,
+    psvi_glsl_hybrid_range, psvi_glsl_hybrid_plan, psvi_glsl_hybrid_count, psvi_glsl_hybrid_move,
+    psvi_glsl_hybrid_merge, psvi_glsl_gather_words, psvi_glsl_gather_records, psvi_glsl_check_order;
 
 #define PSVI_GPU_MOST_PARTS 64u
 
@@ -67,6 +69,11 @@ psv_status psvi_gpu_copy_elements(psv_context *context, psvi_gpu_guard guard, co
 
 // After a sort that found its input sorted: copies the arrays that are not in place.
 psv_status psvi_gpu_finish_sorted(psv_sorter *sorter, const psvi_sort_request *request, const void *state);
+
+// After a sort of the elements' numbers: keys and values go to the places of `index`, by way of `moved`. That has
+// room for the larger of both arrays. Input and output may be the same memory.
+psv_status psvi_gpu_finish_by_number(psv_sorter *sorter, const psvi_sort_request *request, const void *state,
+                                     const char *index, const char *moved);
 
 // Of an argument that the sorting calls hand over: records, order, identity.
 psv_status psvi_gpu_gather_records(psv_context *context, const void *source, void *target, uint32_t stride,

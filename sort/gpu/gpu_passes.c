@@ -109,6 +109,36 @@ psv_status psvi_gpu_finish_sorted(psv_sorter *sorter, const psvi_sort_request *r
                                   request->value_bytes / 4, request->count);
 }
 
+// to[i] = from[index[i]] for elements of `bytes` bytes.
+static psv_status gather(psv_context *context, const void *state, const char *index, const char *moved,
+                         const void *from, void *to, uint32_t bytes, uint64_t count) {
+    const psvi_gpu_call call = {
+        .source = &psvi_glsl_gather_words,
+        .blocks = {{state, PSVI_GPU_STATE_BYTES}, {from, bytes * count}, {moved, bytes * count}, {index, 4 * count}},
+        .params = {bytes / 4},
+        .groups = (count + 255) / 256,
+    };
+    psv_status status = psvi_gpu_run(context, &call);
+    if (status != PSV_OK) return status;
+    return psvi_gpu_copy_elements(context, PSVI_GPU_COUNTED, state, moved, to, bytes / 4, count);
+}
+
+psv_status psvi_gpu_finish_by_number(psv_sorter *sorter, const psvi_sort_request *request, const void *state,
+                                     const char *index, const char *moved) {
+    psv_context *context = sorter->context;
+    psv_status status = PSV_OK;
+    if (request->implicit_index)
+        status =
+            psvi_gpu_copy_elements(context, PSVI_GPU_COUNTED, state, index, request->values_out, 1, request->count);
+    else if (request->value_bytes != 0)
+        status = gather(context, state, index, moved, request->values_in, request->values_out, request->value_bytes,
+                        request->count);
+    if (status == PSV_OK && request->keys_out != NULL)
+        status = gather(context, state, index, moved, request->keys_in, request->keys_out,
+                        psv_key_type_bytes(sorter->def.key_type), request->count);
+    return status;
+}
+
 psv_status psvi_gpu_write_identity(psv_context *context, const psvi_sort_request *request) {
     return psvi_gpu_copy_elements(context, request->count_device != NULL ? PSVI_GPU_GIVEN : PSVI_GPU_ALL,
                                   request->count_device, NULL, request->values_out, 1, request->count);

@@ -1,8 +1,8 @@
 // What OpenGL and Vulkan have for the sort layer.
 #include "gpu_methods.h"
 
-static const psvi_sort_method *const methods[] = {&psvi_sort_radix_gpu, &psvi_sort_radix4_gpu, &psvi_sort_split_gpu,
-                                                  &psvi_sort_bitonic_gpu, NULL};
+static const psvi_sort_method *const methods[] = {&psvi_sort_radix_gpu,  &psvi_sort_radix4_gpu,  &psvi_sort_split_gpu,
+                                                  &psvi_sort_hybrid_gpu, &psvi_sort_bitonic_gpu, NULL};
 static const char *const auto_candidates[] = {"radix", "bitonic", NULL};
 
 #define MODULE                                                                                                         \

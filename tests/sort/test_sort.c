@@ -186,7 +186,7 @@ static void test_every_kernel(void **state) {
     harness.only_method = only;
     if (harness.backend == PSV_BACKEND_CPU || kernel_case >= 0) return;
     run_options("radix4", 1001, 6);
-    if (harness.backend == PSV_BACKEND_CUDA) run_options("hybrid", 3001, 4);
+    run_options("hybrid", 3001, 4);
 }
 
 // Around the counts at which the CUDA methods change kernels on devices of 132 multiprocessors.

@@ -64,7 +64,7 @@ static psv_status run_kernel(psv_sorter *sorter, const psvi_sort_request *reques
 static psv_status run_network(psv_sorter *sorter, const psvi_sort_request *request, const bitonic_memory *memory,
                               uint64_t slots, uint32_t *launches) {
     const uint32_t all = (uint32_t)slots, tiles = (uint32_t)(slots / TILE), halves = (uint32_t)(slots / 2);
-    psv_status status = run_kernel(sorter, request, memory, &psvi_glsl_bitonic_stage, slots, (uint32_t[]){all, 0, 0},
+    psv_status status = run_kernel(sorter, request, memory, &psvi_glsl_stage_elements, slots, (uint32_t[]){all, 0, 0},
                                    (slots + 255) / 256);
     if (status == PSV_OK)
         status =
@@ -83,24 +83,6 @@ static psv_status run_network(psv_sorter *sorter, const psvi_sort_request *reque
     return status;
 }
 
-// to[i] = from[index[i]], by way of other memory: both may be the same.
-static psv_status gather(psv_sorter *sorter, const psvi_sort_request *request, const bitonic_memory *memory,
-                         const void *from, void *to, uint32_t bytes) {
-    const psvi_gpu_call call = {
-        .source = &psvi_glsl_gather_words,
-        .blocks = {{memory->state, PSVI_GPU_STATE_BYTES},
-                   {from, bytes * request->count},
-                   {memory->moved, bytes * request->count},
-                   {memory->index, 4 * request->count}},
-        .params = {bytes / 4},
-        .groups = (request->count + 255) / 256,
-    };
-    psv_status status = psvi_gpu_run(sorter->context, &call);
-    if (status != PSV_OK) return status;
-    return psvi_gpu_copy_elements(sorter->context, PSVI_GPU_COUNTED, memory->state, memory->moved, to, bytes / 4,
-                                  request->count);
-}
-
 static psv_status bitonic_run(psv_sorter *sorter, const psvi_sort_request *request) {
     bitonic_memory memory;
     psv_context *context = sorter->context;
@@ -109,15 +91,8 @@ static psv_status bitonic_run(psv_sorter *sorter, const psvi_sort_request *reque
     psv_status status = psvi_gpu_begin_sort(context, request, memory.state, TILE, 0, 1, false);
     if (status == PSV_OK) status = run_network(sorter, request, &memory, slots_for(request->count), &launches);
     sorter->statistics = (psv_sort_statistics){.passes_run = launches};
-    if (status == PSV_OK && request->implicit_index)
-        status = psvi_gpu_copy_elements(context, PSVI_GPU_COUNTED, memory.state, memory.index, request->values_out, 1,
-                                        request->count);
-    else if (status == PSV_OK && request->value_bytes != 0)
-        status = gather(sorter, request, &memory, request->values_in, request->values_out, request->value_bytes);
-    if (status == PSV_OK && request->keys_out != NULL)
-        status = gather(sorter, request, &memory, request->keys_in, request->keys_out,
-                        psv_key_type_bytes(sorter->def.key_type));
-    return status;
+    return status == PSV_OK ? psvi_gpu_finish_by_number(sorter, request, memory.state, memory.index, memory.moved)
+                            : status;
 }
 
 const psvi_sort_method psvi_sort_bitonic_gpu = {

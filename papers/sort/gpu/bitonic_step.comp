@@ -3,7 +3,7 @@
 // constants: FLOAT
 layout(local_size_x = 256) in;
 #include "key_order.glsl"
-#include "bitonic_order.glsl"
+#include "element_order.glsl"
 
 void main() {
     uint i = group_number() * 256u + gl_LocalInvocationID.x;

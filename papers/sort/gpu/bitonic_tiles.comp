@@ -4,7 +4,7 @@
 // constants: FLOAT
 layout(local_size_x = 256) in;
 #include "key_order.glsl"
-#include "bitonic_order.glsl"
+#include "element_order.glsl"
 shared KEY tile_fields[512];
 shared uint tile_indices[512];
 

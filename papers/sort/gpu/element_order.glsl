@@ -1,4 +1,4 @@
-// Fields (the sorted bits of keys) with the elements' numbers: no two are equal, so that the network is stable.
+// Fields (the sorted bits of keys) with the elements' numbers: no two are equal, so that each order of them is stable.
 layout(std430, binding = 1) buffer field_block { uint fields[]; };
 layout(std430, binding = 2) buffer index_block { uint indices[]; };
 
