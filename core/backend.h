@@ -25,7 +25,7 @@ typedef struct psvi_backend_ops {
     psv_status (*memory_info)(psv_context *context, uint64_t *free_bytes, uint64_t *total_bytes);
     // True when the address can be read by the backend's kernels; of objects with names it is the last byte's.
     bool (*owns_address)(psv_context *context, const void *address);
-    bool (*capturing)(psv_context *context); // the stream is being captured into a graph
+    bool (*capturing)(psv_context *context); // the stream is captured into a graph, or calls are recorded
     // Borrows another stream, ordered behind the one before; NULL where there are no streams.
     psv_status (*use_stream)(psv_context *context, void *stream);
     // Another stream of the context's device, for work beside the context's own. NULL where there are no streams.
@@ -48,6 +48,13 @@ typedef struct psvi_backend_ops {
     // A name for a VkBuffer of the caller's, and the VkBuffer of a name; NULL on other backends than Vulkan.
     psv_status (*name_buffer)(psv_context *context, void *handle, uint64_t bytes, uint32_t *name);
     void *(*handle_of)(psv_context *context, uint32_t name);
+    // Records: calls go into a command buffer of the caller's. NULL on other backends than Vulkan, as the last one is.
+    psv_status (*create_record)(psv_context *context, void **state);
+    void (*destroy_record)(psv_context *context, void *state);
+    psv_status (*begin_record)(psv_context *context, void *state, void *commands);
+    void (*end_record)(psv_context *context, void *state);
+    psv_status (*set_semaphores)(psv_context *context, const psv_vulkan_semaphore *waits, uint32_t wait_count,
+                                 const psv_vulkan_semaphore *signals, uint32_t signal_count);
 } psvi_backend_ops;
 
 // The operations of a backend; NULL when it is not in this build. Where the list is: backend_list.h.

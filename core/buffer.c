@@ -58,7 +58,7 @@ psv_status psvi_clear_fresh(psv_context *context, void *address, uint64_t bytes)
 }
 
 psv_status psv_alloc_buffer(psv_context *context, uint64_t bytes, psv_buffer *buffer) {
-    psv_status status = psvi_check_context(context);
+    psv_status status = psvi_check_creates(context);
     if (status != PSV_OK) return status;
     if (buffer == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "buffer is NULL");
     *buffer = (psv_buffer){0};

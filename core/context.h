@@ -102,10 +102,15 @@ psv_status psvi_fail(psv_context *context, psv_status status, const char *format
 // The context is not NULL and not destroyed, else PSV_ERROR_ARGUMENT.
 psv_status psvi_check_context(const psv_context *context);
 
-// The stream is being captured into a CUDA graph: nothing may be waited for or allocated.
+// The stream is being captured into a CUDA graph, or calls are recorded into a Vulkan command buffer: nothing may be
+// waited for or allocated.
 static inline bool psvi_is_captured(psv_context *context) {
     return context->ops->capturing != NULL && context->ops->capturing(context);
 }
+
+// The context is alive and its calls are not being recorded into a command buffer, else PSV_ERROR_UNSUPPORTED: of
+// creations.
+psv_status psvi_check_creates(psv_context *context);
 
 // Checks that `buffer` holds `bytes` bytes, is aligned to `alignment` and, on CUDA with check_buffers, lies on the
 // device. `name` is the argument's name in the sentence. A buffer for 0 bytes may be empty.

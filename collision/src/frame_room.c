@@ -13,7 +13,8 @@ psv_status psvi_stage_grow(psv_pair_finder *finder, psvi_frame *frame) {
     psv_context *context = finder->context;
     if (psvi_is_captured(context))
         return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
-                         "def.grow_pairs is set; growth is not possible while the stream is being captured");
+                         "def.grow_pairs is set; growth is not possible while the stream is being captured or "
+                         "calls are recorded");
     psvi_frame_result result;
     psv_status status = psvi_fetch_result(finder, &result);
     if (status != PSV_OK || result.pair_count <= finder->memory.capacity) return status;

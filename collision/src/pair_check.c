@@ -14,9 +14,10 @@ static psv_status check_arguments(psv_pair_finder *finder, uint32_t samples, con
     if (check == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "check is NULL");
     if (samples == 0 || samples > PSV_MOST_SAMPLES)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "samples is %u; it must be 1 to %u", samples, PSV_MOST_SAMPLES);
-    return psvi_is_captured(context)
-               ? psvi_fail(context, PSV_ERROR_UNSUPPORTED, "pairs cannot be checked while the stream is captured")
-               : PSV_OK;
+    return psvi_is_captured(context) ? psvi_fail(context, PSV_ERROR_UNSUPPORTED,
+                                                 "pairs cannot be checked while the stream is captured or "
+                                                 "calls are recorded")
+                                     : PSV_OK;
 }
 
 static psv_status download(psv_context *context, void *target, const void *source, uint64_t bytes) {

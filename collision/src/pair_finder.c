@@ -152,7 +152,7 @@ static psv_status create_parts(psv_pair_finder *finder) {
 
 psv_status psv_create_pair_finder(psv_context *context, const psv_pair_finder_def *def, psv_pair_finder **finder) {
     if (finder != NULL) *finder = NULL;
-    psv_status status = psvi_check_context(context);
+    psv_status status = psvi_check_creates(context);
     if (status != PSV_OK) return status;
     if (finder == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "finder is NULL");
     if (psvi_collision_module_of(context->backend) == NULL)

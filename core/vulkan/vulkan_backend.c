@@ -94,9 +94,6 @@ static psv_status vulkan_memory_info(psv_context *context, uint64_t *free_bytes,
     return PSV_OK;
 }
 
-// What fails here is reported by the next call that blocks.
-static void vulkan_end_call(psv_context *context) { (void)psvi_vk_submit(context); }
-
 const psvi_backend_ops psvi_vulkan_ops = {
     .name = "vulkan",
     .names_buffers = true,
@@ -110,12 +107,18 @@ const psvi_backend_ops psvi_vulkan_ops = {
     .synchronize = psvi_vk_synchronize,
     .memory_info = vulkan_memory_info,
     .owns_address = vulkan_owns_address,
+    .capturing = psvi_vk_is_recording,
     .create_event = psvi_vk_create_mark,
     .destroy_event = psvi_vk_destroy_mark,
     .record_event = psvi_vk_record_mark,
     .event_done = psvi_vk_mark_done,
     .event_ms = psvi_vk_mark_ms,
-    .end_call = vulkan_end_call,
+    .end_call = psvi_vk_end_call,
     .name_buffer = psvi_vk_name_buffer,
     .handle_of = psvi_vk_handle_of,
+    .create_record = psvi_vk_create_record,
+    .destroy_record = psvi_vk_destroy_record,
+    .begin_record = psvi_vk_begin_record,
+    .end_record = psvi_vk_end_record,
+    .set_semaphores = psvi_vk_set_semaphores,
 };

@@ -3,7 +3,8 @@
 // Work is recorded into batches: a command buffer with what its kernels need. The end of a call of the library submits
 // the open batch (psvi_backend_ops.end_call); so does a batch that is full, and a call that blocks. Batches are
 // submitted to one queue and complete in order. A barrier lies before every kernel and copy, and one for all memory at
-// both ends of a batch: work that the caller submits to the same queue before and after sees all of it.
+// both ends of a batch: work that the caller submits to the same queue before and after sees all of it. While calls are
+// recorded (vulkan_record.c) kernels and copies go into the caller's command buffer in the same way.
 #ifndef PAIRSIEVE_CORE_VULKAN_BACKEND_H
 #define PAIRSIEVE_CORE_VULKAN_BACKEND_H
 
@@ -59,6 +60,25 @@ typedef struct psvi_vk_marks {
     psvi_vk_mark marks[PSVI_VK_MARKS];
 } psvi_vk_marks;
 
+// Timeline semaphores for a submission.
+typedef struct psvi_vk_semaphores {
+    VkSemaphore handles[PSV_VULKAN_SEMAPHORES];
+    uint64_t values[PSV_VULKAN_SEMAPHORES];
+    uint32_t count;
+} psvi_vk_semaphores;
+
+// Runs of calls that are recorded: batches without a pool and a fence, in the caller's command buffer.
+typedef struct psvi_vk_part {
+    struct psvi_vk_part *next;
+    psvi_vk_batch batch;
+} psvi_vk_part;
+
+typedef struct psvi_vk_record {
+    psvi_vk_part *first, *current; // current: NULL before the first run
+    VkCommandBuffer commands;
+    bool in_call; // the barrier at a call's begin is recorded
+} psvi_vk_record;
+
 typedef struct psvi_vk {
     psvi_gpu gpu; // first
     psvi_vk_functions f;
@@ -86,6 +106,8 @@ typedef struct psvi_vk {
     psvi_vk_batch batches[PSVI_VK_BATCHES];
     uint64_t newest, done; // numbers of batches: begun last, known to be complete
     psvi_vk_marks *marks;
+    psvi_vk_record *record;            // calls are recorded into it; NULL: they are submitted
+    psvi_vk_semaphores waits, signals; // of the next submission, and of the last one of the next call
 } psvi_vk;
 
 static inline psvi_vk *psvi_vk_of(psv_context *context) { return (psvi_vk *)context->gpu; }
@@ -115,7 +137,16 @@ void psvi_vk_close_buffers(psvi_vk *vk);
 psv_status psvi_vk_begin(psv_context *context, psvi_vk_batch **batch);
 // A barrier in front of the next kernel or copy; `users`: its stages.
 void psvi_vk_order(psvi_vk *vk, psvi_vk_batch *batch, uint32_t users);
+// A barrier for all memory, behind all that was before.
+void psvi_vk_order_all(psvi_vk *vk, psvi_vk_batch *batch);
 psv_status psvi_vk_submit(psv_context *context);
+// Submits what a call left open, with the semaphores that it signals.
+void psvi_vk_end_call(psv_context *context);
+psv_status psvi_vk_set_semaphores(psv_context *context, const psv_vulkan_semaphore *waits, uint32_t wait_count,
+                                  const psv_vulkan_semaphore *signals, uint32_t signal_count);
+// Sets and words of a batch's kernels; a batch that was not made is dropped without a word.
+psv_status psvi_vk_make_runs(psv_context *context, psvi_vk_batch *batch);
+void psvi_vk_drop_runs(psvi_vk *vk, psvi_vk_batch *batch);
 psv_status psvi_vk_wait(psv_context *context, uint64_t number);
 psv_status psvi_vk_synchronize(psv_context *context);
 psv_status psvi_vk_open_queue(psv_context *context);
@@ -125,6 +156,18 @@ void psvi_vk_destroy_mark(psv_context *context, void *event);
 void psvi_vk_record_mark(psv_context *context, void *event);
 bool psvi_vk_mark_done(psv_context *context, void *event);
 double psvi_vk_mark_ms(psv_context *context, void *begin, void *end);
+
+// vulkan_record.c. What psvi_vk_begin gives while calls are recorded.
+psv_status psvi_vk_record_room(psv_context *context, psvi_vk_batch **batch);
+void psvi_vk_end_recorded_call(psvi_vk *vk);
+psv_status psvi_vk_refuse_wait(psv_context *context); // of what has to wait for the device
+bool psvi_vk_is_recording(psv_context *context);
+// Errors: PSV_ERROR_UNSUPPORTED (a device of the context's own). `what`: begins the sentence.
+psv_status psvi_vk_check_callers(psv_context *context, const char *what);
+psv_status psvi_vk_create_record(psv_context *context, void **state);
+void psvi_vk_destroy_record(psv_context *context, void *state);
+psv_status psvi_vk_begin_record(psv_context *context, void *state, void *commands);
+void psvi_vk_end_record(psv_context *context, void *state);
 
 // vulkan_program.c
 psv_status psvi_vk_open_layouts(psv_context *context);

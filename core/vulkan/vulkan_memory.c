@@ -90,7 +90,7 @@ static uint32_t free_name(psvi_vk *vk) {
 void *psvi_vk_alloc(psv_context *context, uint64_t bytes) {
     psvi_vk *vk = psvi_vk_of(context);
     psvi_vk_buffer made;
-    if (bytes > (uint64_t)1 << 39 || vk->lost) return NULL;
+    if (bytes > (uint64_t)1 << 39 || vk->lost || vk->record != NULL) return NULL;
     const uint32_t name = free_name(vk);
     if (name == 0 || !psvi_vk_make_buffer(vk, (bytes + 15) & ~(uint64_t)15, false, &made)) return NULL;
     vk->buffers[name - 1] = made;
@@ -102,7 +102,7 @@ void psvi_vk_release(psv_context *context, void *address) {
     psvi_vk *vk = psvi_vk_of(context);
     const uint32_t name = psvi_gpu_name_of(address);
     if (psvi_vk_find_buffer(vk, name) == NULL) return;
-    (void)psvi_vk_synchronize(context);
+    (void)(vk->record != NULL ? psvi_vk_wait(context, vk->newest) : psvi_vk_synchronize(context));
     psvi_vk_buffer *buffer = &vk->buffers[name - 1];
     if (buffer->memory == NULL) buffer->handle = NULL;
     psvi_vk_drop_buffer(vk, buffer);
@@ -164,7 +164,7 @@ static psv_status copy_part(psv_context *context, VkBuffer from, uint64_t from_o
 static psv_status transfer(psv_context *context, const psvi_vk_buffer *buffer, uint64_t offset, void *target,
                            const void *source, int byte, uint64_t bytes) {
     psvi_vk *vk = psvi_vk_of(context);
-    psv_status status = make_staging(context, bytes);
+    psv_status status = vk->record != NULL ? psvi_vk_refuse_wait(context) : make_staging(context, bytes);
     for (uint64_t done = 0, part; done < bytes && status == PSV_OK; done += part) {
         part = bytes - done < vk->staging.bytes ? bytes - done : vk->staging.bytes;
         if (target != NULL) {
@@ -209,7 +209,9 @@ static psv_status upload(psv_context *context, void *target, const void *source,
 psv_status psvi_vk_copy(psv_context *context, void *target, const void *source, uint64_t bytes, psvi_copy_kind kind) {
     const psvi_vk_buffer *from = NULL, *to = NULL;
     if (bytes == 0 || psvi_vk_of(context)->gpu.prepare_only) return PSV_OK;
-    if (kind == PSVI_COPY_UPLOAD) return upload(context, target, source, bytes);
+    // An upload would be repeated by each submission, with the bytes of the recording.
+    if (kind == PSVI_COPY_UPLOAD)
+        return psvi_vk_is_recording(context) ? psvi_vk_refuse_wait(context) : upload(context, target, source, bytes);
     psv_status status = find_place(context, source, bytes, &from);
     if (status != PSV_OK) return status;
     if (kind == PSVI_COPY_DOWNLOAD) return transfer(context, from, psvi_gpu_offset_of(source), target, NULL, 0, bytes);

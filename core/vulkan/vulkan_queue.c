@@ -45,6 +45,12 @@ void psvi_vk_order(psvi_vk *vk, psvi_vk_batch *batch, uint32_t users) {
     if (ran != 0) barrier(vk, batch, before, written, after, used);
 }
 
+void psvi_vk_order_all(psvi_vk *vk, psvi_vk_batch *batch) {
+    memset(batch->ran, 0, sizeof batch->ran); // nothing has to be waited for again
+    barrier(vk, batch, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT,
+            VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT);
+}
+
 static psvi_vk_batch *batch_of(psvi_vk *vk, uint64_t number) { return &vk->batches[number % PSVI_VK_BATCHES]; }
 
 static psv_status make_sets(psv_context *context, psvi_vk_batch *batch) {
@@ -68,6 +74,19 @@ static psv_status make_sets(psv_context *context, psvi_vk_batch *batch) {
     return result == VK_SUCCESS ? PSV_OK : psvi_vk_status(context, result, "vkAllocateDescriptorSets");
 }
 
+psv_status psvi_vk_make_runs(psv_context *context, psvi_vk_batch *batch) {
+    const uint64_t bytes = (uint64_t)PSVI_VK_WORD_BYTES * PSVI_VK_BATCH_RUNS;
+    if (!psvi_vk_make_buffer(psvi_vk_of(context), bytes, true, &batch->words))
+        return psvi_fail(context, PSV_ERROR_MEMORY, "no Vulkan memory for the words of kernels (%llu bytes)",
+                         (unsigned long long)bytes);
+    return make_sets(context, batch);
+}
+
+void psvi_vk_drop_runs(psvi_vk *vk, psvi_vk_batch *batch) {
+    psvi_vk_drop_buffer(vk, &batch->words);
+    vk->f.DestroyDescriptorPool(vk->device, batch->descriptors, NULL);
+}
+
 static psv_status make_batch(psv_context *context, psvi_vk_batch *batch) {
     psvi_vk *vk = psvi_vk_of(context);
     const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
@@ -84,10 +103,7 @@ static psv_status make_batch(psv_context *context, psvi_vk_batch *batch) {
     if (result != VK_SUCCESS) return psvi_vk_status(context, result, "vkAllocateCommandBuffers");
     result = vk->f.CreateFence(vk->device, &fence, NULL, &batch->fence);
     if (result != VK_SUCCESS) return psvi_vk_status(context, result, "vkCreateFence");
-    if (!psvi_vk_make_buffer(vk, (uint64_t)PSVI_VK_WORD_BYTES * PSVI_VK_BATCH_RUNS, true, &batch->words))
-        return psvi_fail(context, PSV_ERROR_MEMORY, "no Vulkan memory for the words of kernels (%u bytes)",
-                         PSVI_VK_WORD_BYTES * PSVI_VK_BATCH_RUNS);
-    return make_sets(context, batch);
+    return psvi_vk_make_runs(context, batch);
 }
 
 psv_status psvi_vk_open_queue(psv_context *context) {
@@ -106,8 +122,7 @@ void psvi_vk_close_queue(psvi_vk *vk) {
     }
     for (uint32_t b = 0; b < PSVI_VK_BATCHES; ++b) {
         psvi_vk_batch *batch = &vk->batches[b];
-        psvi_vk_drop_buffer(vk, &batch->words);
-        vk->f.DestroyDescriptorPool(vk->device, batch->descriptors, NULL);
+        psvi_vk_drop_runs(vk, batch);
         vk->f.DestroyFence(vk->device, batch->fence, NULL);
         vk->f.DestroyCommandPool(vk->device, batch->pool, NULL);
     }
@@ -125,11 +140,9 @@ static psv_status begin_batch(psv_context *context) {
     if (result != VK_SUCCESS) return psvi_vk_status(context, result, "a command buffer");
     batch->number = ++vk->newest;
     batch->runs = 0;
-    memset(batch->ran, 0, sizeof batch->ran); // the barrier below waits for all that was before
     batch->for_host = false;
     batch->open = true;
-    barrier(vk, batch, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT,
-            VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT);
+    psvi_vk_order_all(vk, batch);
     return PSV_OK;
 }
 
@@ -137,6 +150,7 @@ psv_status psvi_vk_begin(psv_context *context, psvi_vk_batch **batch) {
     psvi_vk *vk = psvi_vk_of(context);
     psv_status status = PSV_OK;
     if (vk->lost) return psvi_vk_status(context, VK_ERROR_DEVICE_LOST, "an earlier call");
+    if (vk->record != NULL) return psvi_vk_record_room(context, batch);
     if (batch_of(vk, vk->newest)->open && batch_of(vk, vk->newest)->runs == PSVI_VK_BATCH_RUNS)
         status = psvi_vk_submit(context);
     if (status == PSV_OK && !batch_of(vk, vk->newest)->open) status = begin_batch(context);
@@ -144,7 +158,31 @@ psv_status psvi_vk_begin(psv_context *context, psvi_vk_batch **batch) {
     return status;
 }
 
-psv_status psvi_vk_submit(psv_context *context) {
+// The waits go with any batch: all that is submitted later comes behind them. `signals` may be empty.
+static VkResult submit_batch(psvi_vk *vk, const psvi_vk_batch *batch, const psvi_vk_semaphores *signals) {
+    VkPipelineStageFlags all[PSV_VULKAN_SEMAPHORES];
+    for (uint32_t i = 0; i < PSV_VULKAN_SEMAPHORES; ++i)
+        all[i] = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    const VkTimelineSemaphoreSubmitInfo values = {.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+                                                  .waitSemaphoreValueCount = vk->waits.count,
+                                                  .pWaitSemaphoreValues = vk->waits.values,
+                                                  .signalSemaphoreValueCount = signals->count,
+                                                  .pSignalSemaphoreValues = signals->values};
+    const VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                               .pNext = vk->waits.count + signals->count > 0 ? &values : NULL,
+                               .waitSemaphoreCount = vk->waits.count,
+                               .pWaitSemaphores = vk->waits.handles,
+                               .pWaitDstStageMask = all,
+                               .commandBufferCount = 1,
+                               .pCommandBuffers = &batch->commands,
+                               .signalSemaphoreCount = signals->count,
+                               .pSignalSemaphores = signals->handles};
+    const VkResult result = vk->f.QueueSubmit(vk->queue, 1, &info, batch->fence);
+    if (result == VK_SUCCESS) vk->waits.count = 0;
+    return result;
+}
+
+static psv_status submit(psv_context *context, const psvi_vk_semaphores *signals) {
     psvi_vk *vk = psvi_vk_of(context);
     psvi_vk_batch *batch = batch_of(vk, vk->newest);
     if (!batch->open) return PSV_OK;
@@ -152,14 +190,58 @@ psv_status psvi_vk_submit(psv_context *context) {
     barrier(vk, batch, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT,
             VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | (batch->for_host ? VK_PIPELINE_STAGE_HOST_BIT : 0),
             VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT | (batch->for_host ? VK_ACCESS_HOST_READ_BIT : 0));
-    const VkSubmitInfo info = {
-        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &batch->commands};
     VkResult result = vk->f.EndCommandBuffer(batch->commands);
     if (result == VK_SUCCESS) result = vk->f.ResetFences(vk->device, 1, &batch->fence);
-    if (result == VK_SUCCESS) result = vk->f.QueueSubmit(vk->queue, 1, &info, batch->fence);
+    if (result == VK_SUCCESS) result = submit_batch(vk, batch, signals);
     if (result != VK_SUCCESS) vk->dropped = result;
     if (result != VK_SUCCESS) return psvi_vk_status(context, result, "vkQueueSubmit");
     batch->pending = true;
+    return PSV_OK;
+}
+
+psv_status psvi_vk_submit(psv_context *context) { return submit(context, &(psvi_vk_semaphores){.count = 0}); }
+
+// What fails here is reported by the next call that blocks. A call without work signals too.
+void psvi_vk_end_call(psv_context *context) {
+    psvi_vk *vk = psvi_vk_of(context);
+    psvi_vk_batch *batch;
+    if (vk->record != NULL) {
+        psvi_vk_end_recorded_call(vk);
+        return;
+    }
+    if (vk->waits.count + vk->signals.count > 0 && psvi_vk_begin(context, &batch) != PSV_OK) return;
+    if (submit(context, &vk->signals) == PSV_OK) vk->signals.count = 0;
+}
+
+static psv_status copy_semaphores(psv_context *context, const psv_vulkan_semaphore *from, uint32_t count,
+                                  const char *name, psvi_vk_semaphores *to) {
+    if (count > PSV_VULKAN_SEMAPHORES)
+        return psvi_fail(context, PSV_ERROR_CAPACITY, "%u semaphores in %s; at most %u are taken", count, name,
+                         PSV_VULKAN_SEMAPHORES);
+    if (from == NULL && count > 0) return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is NULL", name);
+    *to = (psvi_vk_semaphores){.count = count};
+    for (uint32_t i = 0; i < count; ++i) {
+        if (from[i].semaphore == NULL)
+            return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s[%u].semaphore is NULL", name, i);
+        to->handles[i] = from[i].semaphore;
+        to->values[i] = from[i].value;
+    }
+    return PSV_OK;
+}
+
+psv_status psvi_vk_set_semaphores(psv_context *context, const psv_vulkan_semaphore *waits, uint32_t wait_count,
+                                  const psv_vulkan_semaphore *signals, uint32_t signal_count) {
+    psvi_vk *vk = psvi_vk_of(context);
+    psvi_vk_semaphores made[2];
+    psv_status status = psvi_vk_check_callers(context, "semaphores");
+    if (status == PSV_OK && vk->record != NULL)
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
+                         "calls are recorded: the semaphores go with your own vkQueueSubmit");
+    if (status == PSV_OK) status = copy_semaphores(context, waits, wait_count, "waits", &made[0]);
+    if (status == PSV_OK) status = copy_semaphores(context, signals, signal_count, "signals", &made[1]);
+    if (status != PSV_OK) return status;
+    vk->waits = made[0];
+    vk->signals = made[1];
     return PSV_OK;
 }
 
@@ -185,6 +267,7 @@ psv_status psvi_vk_wait(psv_context *context, uint64_t number) {
 psv_status psvi_vk_synchronize(psv_context *context) {
     psvi_vk *vk = psvi_vk_of(context);
     if (vk->lost) return psvi_vk_status(context, VK_ERROR_DEVICE_LOST, "an earlier call");
+    if (vk->record != NULL) return psvi_vk_refuse_wait(context);
     psv_status status = psvi_vk_wait(context, vk->newest);
     if (status == PSV_OK && vk->dropped != VK_SUCCESS)
         status = psvi_vk_status(context, vk->dropped, "an earlier call (vkQueueSubmit)");
@@ -238,7 +321,8 @@ void psvi_vk_record_mark(psv_context *context, void *event) {
     psvi_vk *vk = psvi_vk_of(context);
     psvi_vk_mark *mark = event;
     psvi_vk_batch *batch;
-    if (vk->tick_mask == 0 || psvi_vk_begin(context, &batch) != PSV_OK) return;
+    if (vk->record != NULL) mark->batch = 0; // the caller's submissions are not timed
+    if (vk->record != NULL || vk->tick_mask == 0 || psvi_vk_begin(context, &batch) != PSV_OK) return;
     vk->f.CmdResetQueryPool(batch->commands, mark->pool, mark->index, 1);
     vk->f.CmdWriteTimestamp(batch->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, mark->pool, mark->index);
     mark->batch = batch->number;

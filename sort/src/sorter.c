@@ -194,7 +194,7 @@ static psv_status take_scratch(psv_sorter *sorter, uint64_t bytes) {
 }
 
 psv_status psv_create_sorter(psv_context *context, const psv_sorter_def *def, psv_sorter **sorter) {
-    psv_status status = psvi_check_context(context);
+    psv_status status = psvi_check_creates(context);
     if (status != PSV_OK) return status;
     if (sorter == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "sorter is NULL");
     *sorter = NULL;

@@ -84,8 +84,12 @@ static void make_device(void) {
     const float priority = 1;
     const VkDeviceQueueCreateInfo queue = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
-    const VkDeviceCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .queueCreateInfoCount = 1, .pQueueCreateInfos = &queue};
+    const VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES, .timelineSemaphore = VK_TRUE};
+    const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                                     .pNext = (void *)(uintptr_t)&timeline,
+                                     .queueCreateInfoCount = 1,
+                                     .pQueueCreateInfos = &queue};
     VkPhysicalDevice physical = NULL;
     VkDevice device = NULL;
     VkQueue made = NULL;
@@ -161,33 +165,58 @@ static void test_layer_is_heard(void **state) {
     messages = 0;
 }
 
+// Random keys with their numbers as values, and their order by the reference.
+typedef struct sort_case {
+    psv_sorter_def def;
+    uint32_t *host, *sorted, *numbers, *order;
+} sort_case;
+
+static sort_case begin_case(const char *method) {
+    sort_case made = {.def = psv_default_sorter_def()};
+    made.def.method = method;
+    made.def.key_type = PSV_KEY_F32;
+    made.def.max_count = COUNT;
+    made.host = malloc(4 * COUNT);
+    made.sorted = malloc(4 * COUNT);
+    made.numbers = malloc(4 * COUNT);
+    made.order = malloc(4 * COUNT);
+    return made;
+}
+
+static void end_case(sort_case *some) {
+    free(some->host);
+    free(some->sorted);
+    free(some->numbers);
+    free(some->order);
+}
+
+static void send_case(psv_context *context, sort_case *some, uint64_t seed, psv_buffer keys, psv_buffer values) {
+    make_keys(some->def.key_type, KEYS_UNIFORM, seed, COUNT, some->host);
+    for (uint32_t i = 0; i < COUNT; ++i)
+        some->numbers[i] = i;
+    assert_int_equal(psv_upload(context, keys, some->host, 4 * COUNT), PSV_OK);
+    assert_int_equal(psv_upload(context, values, some->numbers, 4 * COUNT), PSV_OK);
+}
+
+static void compare_case(psv_context *context, sort_case *some, psv_buffer keys, psv_buffer values) {
+    assert_int_equal(psv_download(context, some->sorted, keys, 4 * COUNT), PSV_OK);
+    assert_int_equal(psv_download(context, some->numbers, values, 4 * COUNT), PSV_OK);
+    reference_order(&some->def, some->host, COUNT, some->order);
+    assert_memory_equal(some->numbers, some->order, 4 * COUNT);
+    for (uint32_t i = 0; i < COUNT; ++i)
+        assert_int_equal(some->sorted[i], some->host[some->order[i]]);
+}
+
 // Sorts keys with values in these buffers and compares with the reference.
 static void sort_and_compare(psv_context *context, const char *method, psv_buffer keys, psv_buffer values) {
-    psv_sorter_def def = psv_default_sorter_def();
+    sort_case some = begin_case(method);
     psv_sorter *sorter;
-    def.method = method;
-    def.key_type = PSV_KEY_F32;
-    def.max_count = COUNT;
-    uint32_t *host = malloc(4 * COUNT), *sorted = malloc(4 * COUNT), *numbers = malloc(4 * COUNT);
-    uint32_t *order = malloc(4 * COUNT);
-    make_keys(def.key_type, KEYS_UNIFORM, 21, COUNT, host);
-    for (uint32_t i = 0; i < COUNT; ++i)
-        numbers[i] = i;
-    assert_int_equal(psv_upload(context, keys, host, 4 * COUNT), PSV_OK);
-    assert_int_equal(psv_upload(context, values, numbers, 4 * COUNT), PSV_OK);
-    if (psv_create_sorter(context, &def, &sorter) != PSV_OK) fail_msg("%s", psv_last_error(context));
+    send_case(context, &some, 21, keys, values);
+    if (psv_create_sorter(context, &some.def, &sorter) != PSV_OK) fail_msg("%s", psv_last_error(context));
     if (psv_sort_pairs(sorter, keys, values, COUNT) != PSV_OK) fail_msg("%s", psv_last_error(context));
-    assert_int_equal(psv_download(context, sorted, keys, 4 * COUNT), PSV_OK);
-    assert_int_equal(psv_download(context, numbers, values, 4 * COUNT), PSV_OK);
-    reference_order(&def, host, COUNT, order);
-    assert_memory_equal(numbers, order, 4 * COUNT);
-    for (uint32_t i = 0; i < COUNT; ++i)
-        assert_int_equal(sorted[i], host[order[i]]);
+    compare_case(context, &some, keys, values);
     psv_destroy_sorter(sorter);
-    free(host);
-    free(sorted);
-    free(numbers);
-    free(order);
+    end_case(&some);
 }
 
 // Every method at odd offsets of the caller's own buffer, with its words around them left alone.
@@ -383,12 +412,313 @@ static void test_frames_hold_nothing(void **state) {
     psv_free_buffer(own, &values);
 }
 
+// --- the caller's command buffers and semaphores ---------------------------------------------------------------------
+
+static uint32_t submits;
+static PFN_vkQueueSubmit true_submit;
+static VKAPI_ATTR VkResult VKAPI_CALL count_submit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos,
+                                                   VkFence fence) {
+    ++submits;
+    return true_submit(queue, count, infos, fence);
+}
+
+// A command buffer of ours, and a record of it.
+typedef struct recording {
+    VkCommandPool pool;
+    VkCommandBuffer commands;
+    psv_vulkan_record *record;
+} recording;
+
+static recording open_recording(void) {
+    recording made = {0};
+    const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+    assert_int_equal(f.CreateCommandPool(callers.device, &pool, NULL, &made.pool), VK_SUCCESS);
+    const VkCommandBufferAllocateInfo one = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                             .commandPool = made.pool,
+                                             .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                             .commandBufferCount = 1};
+    assert_int_equal(f.AllocateCommandBuffers(callers.device, &one, &made.commands), VK_SUCCESS);
+    assert_int_equal(psv_create_vulkan_record(given, &made.record), PSV_OK);
+    return made;
+}
+
+static void close_recording(recording *some) {
+    psv_destroy_vulkan_record(some->record);
+    f.DestroyCommandPool(callers.device, some->pool, NULL);
+}
+
+// Counts what the context submits from here on.
+static void begin_recording(recording *some) {
+    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    assert_int_equal(psv_synchronize(given), PSV_OK);
+    assert_int_equal(f.ResetCommandPool(callers.device, some->pool, 0), VK_SUCCESS);
+    assert_int_equal(f.BeginCommandBuffer(some->commands, &begin), VK_SUCCESS);
+    submits = 0;
+    true_submit = psvi_vk_of(given)->f.QueueSubmit;
+    psvi_vk_of(given)->f.QueueSubmit = count_submit;
+    assert_int_equal(psv_begin_vulkan_record(some->record, some->commands), PSV_OK);
+}
+
+static void end_recording(recording *some) {
+    assert_int_equal(psv_end_vulkan_record(some->record), PSV_OK);
+    assert_int_equal(submits, 0);
+    psvi_vk_of(given)->f.QueueSubmit = true_submit;
+    assert_int_equal(f.EndCommandBuffer(some->commands), VK_SUCCESS);
+}
+
+// What is read afterwards is behind it on the queue.
+static void submit_recording(const recording *some) {
+    const VkSubmitInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &some->commands};
+    assert_int_equal(f.QueueSubmit((VkQueue)callers.queue, 1, &info, NULL), VK_SUCCESS);
+}
+
+// Each method's sort is recorded once and runs with changed keys: ten times by `radix`, twice by others. Other sorts of
+// the context lie in between.
+static void test_recorded_sorts(void **state) {
+    (void)state;
+    psv_buffer keys, values, others[2];
+    const char *method;
+    recording some = open_recording();
+    assert_int_equal(psv_alloc_buffer(given, 4 * COUNT, &keys), PSV_OK);
+    assert_int_equal(psv_alloc_buffer(given, 4 * COUNT, &values), PSV_OK);
+    for (int i = 0; i < 2; ++i)
+        assert_int_equal(psv_alloc_buffer(given, 4 * COUNT, &others[i]), PSV_OK);
+    for (uint32_t i = 0; (method = psv_sort_method_name(PSV_BACKEND_VULKAN, i)) != NULL; ++i) {
+        const uint64_t times = strcmp(method, "radix") == 0 ? 10 : 2;
+        sort_case sort = begin_case(method);
+        psv_sorter *sorter;
+        if (psv_create_sorter(given, &sort.def, &sorter) != PSV_OK) fail_msg("%s", psv_last_error(given));
+        begin_recording(&some);
+        if (psv_sort_pairs(sorter, keys, values, COUNT) != PSV_OK) fail_msg("%s", psv_last_error(given));
+        end_recording(&some);
+        for (uint64_t run = 0; run < times; ++run) {
+            send_case(given, &sort, 100 + run, keys, values);
+            submit_recording(&some);
+            compare_case(given, &sort, keys, values);
+            if (run == 0) sort_and_compare(given, "radix", others[0], others[1]);
+        }
+        assert_int_equal(psv_synchronize(given), PSV_OK);
+        psv_destroy_sorter(sorter);
+        end_case(&sort);
+    }
+    close_recording(&some);
+    psv_free_buffer(given, &keys);
+    psv_free_buffer(given, &values);
+    for (int i = 0; i < 2; ++i)
+        psv_free_buffer(given, &others[i]);
+}
+
+// More kernels than a part of a record holds, with commands of ours between the calls: each sort gets fresh keys by our
+// own copy. Recording again takes no more memory.
+static void test_long_records(void **state) {
+    (void)state;
+    enum { SORTS = 16 };
+    psv_buffer keys, values, fresh;
+    recording some = open_recording();
+    sort_case sort = begin_case("radix");
+    psv_sorter *sorter;
+    const VkBufferCopy all = {.size = 4 * COUNT};
+    assert_int_equal(psv_alloc_buffer(given, 4 * COUNT, &keys), PSV_OK);
+    assert_int_equal(psv_alloc_buffer(given, 4 * COUNT, &values), PSV_OK);
+    assert_int_equal(psv_alloc_buffer(given, 4 * COUNT, &fresh), PSV_OK);
+    assert_int_equal(psv_create_sorter(given, &sort.def, &sorter), PSV_OK);
+    for (uint64_t round = 0; round < 2; ++round) {
+        uint32_t parts = 0;
+        begin_recording(&some);
+        for (int i = 0; i < SORTS; ++i) {
+            f.CmdCopyBuffer(some.commands, psv_vulkan_buffer(given, fresh), psv_vulkan_buffer(given, keys), 1, &all);
+            assert_int_equal(psv_sort_index(sorter, keys, values, COUNT, PSV_INDEX_KEYS_SORTED), PSV_OK);
+        }
+        for (const psvi_vk_part *part = psvi_vk_of(given)->record->first; part != NULL; part = part->next)
+            ++parts;
+        end_recording(&some);
+        assert_int_equal(parts, 2);
+        send_case(given, &sort, 7 + round, fresh, values);
+        submit_recording(&some);
+        compare_case(given, &sort, keys, values);
+    }
+    psv_destroy_sorter(sorter);
+    end_case(&sort);
+    close_recording(&some);
+    psv_free_buffer(given, &keys);
+    psv_free_buffer(given, &values);
+    psv_free_buffer(given, &fresh);
+}
+
+enum { ROW = 500 };
+
+// Boxes in a row, each touching the next, but with a gap before box `gap`.
+static void send_row(psv_buffer buffer, int gap) {
+    psv_aabb boxes[ROW];
+    for (int i = 0; i < ROW; ++i) {
+        const float x = (float)(i < gap ? i : i + 1);
+        boxes[i] = (psv_aabb){{x, 0, 0}, {x + 1, 1, 1}};
+    }
+    assert_int_equal(psv_upload(given, buffer, boxes, sizeof boxes), PSV_OK);
+}
+
+// A frame with events is recorded once; the row's gap moves from one submission to the next.
+static void test_recorded_pairs(void **state) {
+    (void)state;
+    psv_buffer buffer;
+    const char *method;
+    recording some = open_recording();
+    assert_int_equal(psv_alloc_buffer(given, ROW * sizeof(psv_aabb), &buffer), PSV_OK);
+    const psv_box_set set = psv_boxes_of(buffer, sizeof(psv_aabb), ROW);
+    for (uint32_t m = 0; (method = psv_broad_phase_name(PSV_BACKEND_VULKAN, m)) != NULL; ++m) {
+        psv_pair_finder_def def = psv_default_pair_finder_def();
+        psv_pair_finder *finder;
+        psv_pair_event_lists lists;
+        psv_pair pairs[ROW], begin[ROW], end[ROW];
+        uint64_t count, begun, ended;
+        def.method = method;
+        def.max_boxes = def.max_pairs = ROW;
+        def.sort_output = def.events = true;
+        if (psv_create_pair_finder(given, &def, &finder) != PSV_OK) fail_msg("%s", psv_last_error(given));
+        begin_recording(&some);
+        if (psv_find_pairs(finder, &set) != PSV_OK) fail_msg("%s", psv_last_error(given));
+        if (psv_pair_events(finder, &lists) != PSV_OK) fail_msg("%s", psv_last_error(given));
+        end_recording(&some);
+        for (uint32_t run = 1; run <= 3; ++run) {
+            const uint32_t gap = 100 * run;
+            send_row(buffer, (int)gap);
+            submit_recording(&some);
+            assert_int_equal(psv_read_pairs(finder, pairs, ROW, &count), PSV_OK);
+            assert_int_equal(count, ROW - 2);
+            for (uint32_t i = 0; i < count; ++i)
+                assert_true(pairs[i].a == i + (i >= gap - 1) && pairs[i].b == pairs[i].a + 1);
+            assert_int_equal(psv_read_pair_events(finder, begin, ROW, &begun, end, ROW, &ended), PSV_OK);
+            assert_int_equal(begun, run == 1 ? ROW - 2 : 1);
+            assert_int_equal(ended, run == 1 ? 0 : 1);
+            if (run > 1) assert_true(begin[0].b == gap - 100 && end[0].b == gap);
+        }
+        psv_destroy_pair_finder(finder);
+    }
+    close_recording(&some);
+    psv_free_buffer(given, &buffer);
+}
+
+static void expect_refusal(psv_status status, psv_status wanted, const char *sentence) {
+    assert_int_equal(status, wanted);
+    if (strstr(psv_last_error(given), sentence) == NULL) fail_msg("%s", psv_last_error(given));
+}
+
+// What waits or takes memory is refused while calls are recorded, and can be done again afterwards.
+static void test_refused_while_recording(void **state) {
+    (void)state;
+    recording some = open_recording();
+    psv_sorter_def def = psv_default_sorter_def();
+    psv_pair_finder_def finder_def = psv_default_pair_finder_def();
+    psv_sorter *sorter, *other;
+    psv_pair_finder *finder, *another;
+    psv_vulkan_record *second;
+    psv_buffer keys, none;
+    psv_pair pairs[4];
+    uint32_t words[16] = {3, 2, 1};
+    uint64_t count;
+    const psv_vulkan_semaphore semaphore = {some.commands, 1}; // it is not looked at
+    def.max_count = finder_def.max_boxes = finder_def.max_pairs = 4;
+    finder_def.grow_pairs = true;
+    assert_int_equal(psv_alloc_buffer(given, 1024, &keys), PSV_OK);
+    assert_int_equal(psv_create_sorter(given, &def, &sorter), PSV_OK);
+    assert_int_equal(psv_create_pair_finder(given, &finder_def, &finder), PSV_OK);
+    const psv_box_set set = psv_boxes_of(keys, sizeof(psv_aabb), 4);
+    assert_int_equal(psv_find_pairs(finder, &set), PSV_OK);
+    assert_int_equal(psv_create_vulkan_record(given, &second), PSV_OK);
+    expect_refusal(psv_end_vulkan_record(second), PSV_ERROR_ARGUMENT, "has not begun");
+    begin_recording(&some);
+    expect_refusal(psv_begin_vulkan_record(second, some.commands), PSV_ERROR_ARGUMENT, "has not ended");
+    expect_refusal(psv_synchronize(given), PSV_ERROR_UNSUPPORTED, "psv_end_vulkan_record");
+    expect_refusal(psv_upload(given, keys, words, 4), PSV_ERROR_UNSUPPORTED, "has to wait");
+    expect_refusal(psv_download(given, words, keys, 4), PSV_ERROR_UNSUPPORTED, "has to wait");
+    expect_refusal(psv_alloc_buffer(given, 64, &none), PSV_ERROR_UNSUPPORTED, "are created before");
+    expect_refusal(psv_create_sorter(given, &def, &other), PSV_ERROR_UNSUPPORTED, "are created before");
+    expect_refusal(psv_create_pair_finder(given, &finder_def, &another), PSV_ERROR_UNSUPPORTED, "are created before");
+    expect_refusal(psv_read_pairs(finder, pairs, 4, &count), PSV_ERROR_UNSUPPORTED, "has to wait");
+    expect_refusal(psv_find_pairs(finder, &set), PSV_ERROR_UNSUPPORTED, "calls are recorded");
+    expect_refusal(psv_set_vulkan_semaphores(given, NULL, 0, &semaphore, 1), PSV_ERROR_UNSUPPORTED, "your own");
+    end_recording(&some);
+    assert_int_equal(psv_upload(given, keys, words, 12), PSV_OK);
+    assert_int_equal(psv_sort_keys(sorter, keys, 3), PSV_OK);
+    assert_int_equal(psv_download(given, words, keys, 12), PSV_OK);
+    assert_true(words[0] == 1 && words[1] == 2 && words[2] == 3);
+    assert_int_equal(psv_begin_vulkan_record(second, NULL), PSV_ERROR_ARGUMENT);
+    assert_int_equal(psv_create_vulkan_record(own, &second), PSV_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(psv_last_error(own), "def.vulkan"));
+    assert_int_equal(psv_set_vulkan_semaphores(own, NULL, 0, &semaphore, 1), PSV_ERROR_UNSUPPORTED);
+    psv_destroy_vulkan_record(NULL);
+    psv_destroy_sorter(sorter);
+    psv_destroy_pair_finder(finder);
+    close_recording(&some);
+    psv_free_buffer(given, &keys);
+}
+
+// A sort waits for one value of the host's and signals the next; a call without work does so, too.
+static void test_semaphores(void **state) {
+    (void)state;
+#define DEVICE_FUNCTION(name) const PFN_vk##name name = (PFN_vk##name)f.GetDeviceProcAddr(callers.device, "vk" #name)
+    DEVICE_FUNCTION(CreateSemaphore);
+    DEVICE_FUNCTION(DestroySemaphore);
+    DEVICE_FUNCTION(SignalSemaphore);
+    DEVICE_FUNCTION(WaitSemaphores);
+    DEVICE_FUNCTION(GetSemaphoreCounterValue);
+#undef DEVICE_FUNCTION
+    const VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                            .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+    const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
+    VkSemaphore made = NULL;
+    uint64_t value = 77;
+    psv_buffer keys, values;
+    sort_case sort = begin_case("radix");
+    psv_sorter *sorter;
+    assert_int_equal(CreateSemaphore(callers.device, &info, NULL, &made), VK_SUCCESS);
+    assert_int_equal(psv_alloc_buffer(given, 4 * COUNT, &keys), PSV_OK);
+    assert_int_equal(psv_alloc_buffer(given, 4 * COUNT, &values), PSV_OK);
+    assert_int_equal(psv_create_sorter(given, &sort.def, &sorter), PSV_OK);
+    send_case(given, &sort, 5, keys, values);
+    for (uint64_t step = 0; step < 4; step += 2) {
+        const psv_vulkan_semaphore waits = {made, step + 1}, signals = {made, step + 2};
+        const uint64_t last = step + 2;
+        const VkSemaphoreWaitInfo for_last = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                              .semaphoreCount = 1,
+                                              .pSemaphores = &made,
+                                              .pValues = &last};
+        const VkSemaphoreSignalInfo first = {
+            .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = made, .value = step + 1};
+        assert_int_equal(psv_set_vulkan_semaphores(given, &waits, 1, &signals, 1), PSV_OK);
+        assert_int_equal(psv_sort_pairs(sorter, keys, values, step == 0 ? COUNT : 0), PSV_OK);
+        assert_int_equal(GetSemaphoreCounterValue(callers.device, made, &value), VK_SUCCESS);
+        assert_int_equal(value, step);
+        assert_int_equal(SignalSemaphore(callers.device, &first), VK_SUCCESS);
+        assert_int_equal(WaitSemaphores(callers.device, &for_last, UINT64_MAX), VK_SUCCESS);
+    }
+    compare_case(given, &sort, keys, values); // and signals nothing again: the layer would object
+    const psv_vulkan_semaphore some[PSV_VULKAN_SEMAPHORES + 1] = {{made, 9}, {NULL, 9}};
+    expect_refusal(psv_set_vulkan_semaphores(given, some, PSV_VULKAN_SEMAPHORES + 1, NULL, 0), PSV_ERROR_CAPACITY,
+                   "9 semaphores in waits");
+    expect_refusal(psv_set_vulkan_semaphores(given, NULL, 1, NULL, 0), PSV_ERROR_ARGUMENT, "waits is NULL");
+    expect_refusal(psv_set_vulkan_semaphores(given, NULL, 0, some, 2), PSV_ERROR_ARGUMENT, "signals[1]");
+    assert_int_equal(psv_sort_pairs(sorter, keys, values, COUNT), PSV_OK); // nothing of them is kept
+    assert_int_equal(psv_synchronize(given), PSV_OK);
+    assert_int_equal(GetSemaphoreCounterValue(callers.device, made, &value), VK_SUCCESS);
+    assert_int_equal(value, 4);
+    psv_destroy_sorter(sorter);
+    end_case(&sort);
+    DestroySemaphore(callers.device, made, NULL);
+    psv_free_buffer(given, &keys);
+    psv_free_buffer(given, &values);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layer_is_heard),   cmocka_unit_test(test_callers_buffer),
         cmocka_unit_test(test_transfers),        cmocka_unit_test(test_pairs_in_a_row),
         cmocka_unit_test(test_misuse),           cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_refused_and_lost), cmocka_unit_test(test_frames_hold_nothing),
+        cmocka_unit_test(test_recorded_sorts),   cmocka_unit_test(test_long_records),
+        cmocka_unit_test(test_recorded_pairs),   cmocka_unit_test(test_refused_while_recording),
+        cmocka_unit_test(test_semaphores),
     };
     psv_context_def def = psv_default_context_def();
     def.backend = PSV_BACKEND_VULKAN;

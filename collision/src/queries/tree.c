@@ -189,7 +189,7 @@ static psv_status create_parts(psv_tree *tree) {
 
 psv_status psv_create_tree(psv_context *context, const psv_tree_def *def, psv_tree **tree) {
     if (tree != NULL) *tree = NULL;
-    psv_status status = psvi_check_context(context);
+    psv_status status = psvi_check_creates(context);
     if (status != PSV_OK) return status;
     if (tree == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "tree is NULL");
     status = check_def(context, context->backend, def);

@@ -215,6 +215,56 @@ psv_status psv_name_vulkan_buffer(psv_context *context, void *vk_buffer, uint64_
 // buffer.offset. NULL: there is none. A buffer of psv_alloc_buffer also serves as vertices, indices and uniforms.
 void *psv_vulkan_buffer(psv_context *context, psv_buffer buffer);
 
+// A record: what the calls need that are recorded into a command buffer of the caller's (VkCommandBuffer) in place of
+// being submitted. It holds the parameters of their kernels. Contexts on the caller's device have records. Errors:
+// PSV_ERROR_UNSUPPORTED (another backend, a device of the context's own), PSV_ERROR_MEMORY. Destroy records before
+// their context.
+typedef struct psv_vulkan_record psv_vulkan_record;
+psv_status psv_create_vulkan_record(psv_context *context, psv_vulkan_record **record);
+
+// Frees it; no command buffer that was recorded with it may be pending or submitted afterwards. NULL is allowed.
+void psv_destroy_vulkan_record(psv_vulkan_record *record);
+
+// From here to psv_end_vulkan_record the context's calls are recorded into `vk_command_buffer`, and nothing is
+// submitted. Sorts, pairs, their events and bounds can be recorded; what has to wait for the device or takes memory
+// gives PSV_ERROR_UNSUPPORTED: creations, uploads, downloads, read calls, psv_synchronize, growth of pairs. A call that
+// fails may have recorded a part of its commands: reset the command buffer then. Profiles leave recorded calls out.
+//
+// The command buffer is in the recording state, outside of a render pass, of the queue's family. Each call begins and
+// ends with a barrier for all memory, so commands of yours may stand between calls; what the host reads needs your
+// barrier to the host. A call leaves other bindings of compute pipelines and of their sets behind than before.
+//
+// The command buffer may be submitted any number of times, to queues of the family; each time the calls work on what
+// the buffers then hold, with the counts and addresses of the recording. Until its last execution is complete these
+// must stay alive: the record, the context, the sorters and finders of the calls with their scratch memory, and every
+// VkBuffer. Names of buffers may be freed. An object's scratch memory serves one execution at a time: on several queues
+// order them by semaphores. Results of a finder are those of the execution before.
+//
+// A record that begins again reuses its memory: its command buffer before must not be pending, nor be submitted again.
+// Errors: PSV_ERROR_ARGUMENT (NULL, another recording has not ended), PSV_ERROR_DEVICE, PSV_ERROR_MEMORY.
+psv_status psv_begin_vulkan_record(psv_vulkan_record *record, void *vk_command_buffer);
+
+// Ends the recording; the command buffer stays in the recording state. Errors: PSV_ERROR_ARGUMENT (it has not begun).
+psv_status psv_end_vulkan_record(psv_vulkan_record *record);
+
+// A timeline semaphore of the caller's (VkSemaphore) and a value of it.
+typedef struct psv_vulkan_semaphore {
+    void *semaphore;
+    uint64_t value;
+} psv_vulkan_semaphore;
+
+#define PSV_VULKAN_SEMAPHORES 8 // of each kind for a call, at most
+
+// For the next call that computes, such as a sort or a frame of pairs: its first submission to the queue waits until
+// each semaphore of `waits` has reached its value, and its last one signals those of `signals`. The call itself waits
+// for nothing. Transfers before that call take the waits with them. A call that is refused before it submits leaves
+// both lists for the next one; counts of 0 take them back. The arrays are copied. The device has the feature
+// timelineSemaphore enabled. Errors: PSV_ERROR_ARGUMENT (NULL), PSV_ERROR_CAPACITY (a count over
+// PSV_VULKAN_SEMAPHORES), PSV_ERROR_UNSUPPORTED (another backend, a device of the context's own, while calls are
+// recorded).
+psv_status psv_set_vulkan_semaphores(psv_context *context, const psv_vulkan_semaphore *waits, uint32_t wait_count,
+                                     const psv_vulkan_semaphore *signals, uint32_t signal_count);
+
 // The part [offset, offset + bytes) of a buffer; empty (bytes 0) when it does not lie inside.
 psv_buffer psv_sub_buffer(psv_buffer buffer, uint64_t offset, uint64_t bytes);
 
