@@ -155,21 +155,21 @@ psv_status psvi_gpu_check_room(const psvi_choice *choice, const char *method, ui
     return PSV_OK;
 }
 
-static psv_sorter_def sorter_def(const psv_pair_finder_def *def) {
+static psv_sorter_def sorter_def(const psv_pair_finder_def *def, uint64_t most) {
     psv_sorter_def made = psv_default_sorter_def();
     made.method = psvi_sorter_name(def);
-    made.max_count = psvi_gpu_room(def);
+    made.max_count = most;
     return made;
 }
 
 // The same on both backends, of which a build may have one alone.
-uint64_t psvi_gpu_sorter_bytes(const psv_pair_finder_def *def) {
-    const psv_sorter_def made = sorter_def(def);
+uint64_t psvi_gpu_sorter_bytes(const psv_pair_finder_def *def, uint64_t most) {
+    const psv_sorter_def made = sorter_def(def, most);
     return psv_sorter_scratch_bytes(PSV_HAVE_GL ? PSV_BACKEND_GL : PSV_BACKEND_VULKAN, &made);
 }
 
-psv_status psvi_gpu_create_sorter(psvi_choice *choice, const char *scratch, uint64_t bytes) {
-    psv_sorter_def def = sorter_def(&choice->def);
+psv_status psvi_gpu_create_sorter(psvi_choice *choice, const char *scratch, uint64_t bytes, uint64_t most) {
+    psv_sorter_def def = sorter_def(&choice->def, most);
     psv_sorter *sorter = NULL;
     def.scratch = psvi_buffer_at(choice->context, scratch, bytes);
     const psv_status status = psv_create_sorter(choice->context, &def, &sorter);
@@ -182,7 +182,8 @@ void psvi_gpu_destroy_sorter(psvi_choice *choice) {
     choice->state = NULL;
 }
 
-psv_status psvi_gpu_sort_places(const psvi_choice *choice, char *keys, char *places, uint64_t count) {
+psv_status psvi_gpu_sort_places(const psvi_choice *choice, char *keys, char *places, uint64_t count,
+                                const uint64_t *count_device) {
     const psvi_sort_request request = {
         .keys_in = keys,
         .keys_out = keys,
@@ -190,6 +191,7 @@ psv_status psvi_gpu_sort_places(const psvi_choice *choice, char *keys, char *pla
         .value_bytes = 4,
         .implicit_index = true,
         .count = count,
+        .count_device = count_device,
     };
     return psvi_sort_run(choice->state, &request);
 }

@@ -56,11 +56,13 @@ static inline uint32_t psvi_gpu_slots(const psvi_find_input *input) {
 psvi_gpu_call psvi_gpu_frame_call(const psvi_find_input *input, const psvi_gpu_frame *frame,
                                   const psvi_gpu_source *source, uint64_t groups);
 
-// The sorter of a method, in choice->state: 32-bit keys with their positions. Bytes: size of its scratch memory.
-uint64_t psvi_gpu_sorter_bytes(const psv_pair_finder_def *def);
-psv_status psvi_gpu_create_sorter(psvi_choice *choice, const char *scratch, uint64_t bytes);
+// The sorter of a method, in choice->state: `most` 32-bit keys with their positions. Bytes: size of its scratch memory.
+// count_device: NULL, or how many of `count` keys there are.
+uint64_t psvi_gpu_sorter_bytes(const psv_pair_finder_def *def, uint64_t most);
+psv_status psvi_gpu_create_sorter(psvi_choice *choice, const char *scratch, uint64_t bytes, uint64_t most);
 void psvi_gpu_destroy_sorter(psvi_choice *choice);
-psv_status psvi_gpu_sort_places(const psvi_choice *choice, char *keys, char *places, uint64_t count);
+psv_status psvi_gpu_sort_places(const psvi_choice *choice, char *keys, char *places, uint64_t count,
+                                const uint64_t *count_device);
 
 // Refuses boxes or pairs that do not fit into a storage block, when a finder is created.
 psv_status psvi_gpu_check_room(const psvi_choice *choice, const char *method, uint64_t bytes_a_box);

@@ -28,7 +28,7 @@ static uint64_t layout(const psv_pair_finder_def *def, char *scratch, lbvh_memor
     memory->nodes = psvi_carve(&carver, 32 * room);
     memory->links = psvi_carve(&carver, 16 * room);
     memory->parts = psvi_carve(&carver, (uint64_t)12 * memory->part_room);
-    memory->sorter_bytes = psvi_gpu_sorter_bytes(def);
+    memory->sorter_bytes = psvi_gpu_sorter_bytes(def, psvi_gpu_room(def));
     memory->sorter = psvi_carve(&carver, memory->sorter_bytes);
     return carver.used;
 }
@@ -46,7 +46,7 @@ static psv_status lbvh_create(psvi_choice *choice) {
         return psvi_fail(choice->context, PSV_ERROR_UNSUPPORTED, "lbvh: def.max_boxes is %llu; %u are possible",
                          (unsigned long long)choice->def.max_boxes, MOST_BOXES);
     (void)layout(&choice->def, choice->scratch, &memory);
-    return psvi_gpu_create_sorter(choice, memory.sorter, memory.sorter_bytes);
+    return psvi_gpu_create_sorter(choice, memory.sorter, memory.sorter_bytes, psvi_gpu_room(&choice->def));
 }
 
 // Worlds take the high bits of the key; when there are too many for that, neighbours share a number.
@@ -114,7 +114,7 @@ static psv_status lbvh_find(const psvi_choice *choice, const psvi_find_input *in
     if (psvi_gpu_slots(input) == 0) return PSV_OK;
     psv_status status = make_keys(choice, input, &memory);
     if (psvi_gpu_slots(input) < 2 || status != PSV_OK) return status;
-    status = psvi_gpu_sort_places(choice, memory.keys, memory.order, psvi_gpu_slots(input));
+    status = psvi_gpu_sort_places(choice, memory.keys, memory.order, psvi_gpu_slots(input), NULL);
     if (status == PSV_OK) status = build_tree(choice, input, &memory);
     return status == PSV_OK ? walk_tree(choice, input, &memory) : status;
 }

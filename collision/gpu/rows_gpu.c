@@ -25,7 +25,7 @@ static uint64_t layout(const psv_pair_finder_def *def, char *scratch, rows_memor
     memory->starts = psvi_carve(&carver, 4 * memory->cell_room);
     memory->boxes = psvi_carve(&carver, 32 * room);
     memory->sums = psvi_carve(&carver, 4 * memory->cell_room / SCAN_TILE);
-    memory->sorter_bytes = psvi_names_sorter(def) ? psvi_gpu_sorter_bytes(def) : 0;
+    memory->sorter_bytes = psvi_names_sorter(def) ? psvi_gpu_sorter_bytes(def, room) : 0;
     memory->sorter = psvi_carve(&carver, memory->sorter_bytes);
     return carver.used;
 }
@@ -41,7 +41,7 @@ static psv_status rows_create(psvi_choice *choice) {
     choice->state = NULL;
     if (status != PSV_OK || !psvi_names_sorter(&choice->def)) return status;
     (void)layout(&choice->def, choice->scratch, &memory);
-    return psvi_gpu_create_sorter(choice, memory.sorter, memory.sorter_bytes);
+    return psvi_gpu_create_sorter(choice, memory.sorter, memory.sorter_bytes, memory.room);
 }
 
 static psv_status run_kernel(const psvi_choice *choice, const psvi_find_input *input, const rows_memory *memory,
@@ -88,7 +88,7 @@ static psv_status gather_boxes(const psvi_choice *choice, const psvi_find_input 
     const uint64_t slots = psvi_gpu_slots(input);
     psv_status status = PSV_OK;
     if (choice->state != NULL && slots >= 2) {
-        status = psvi_gpu_sort_places(choice, memory->cells, memory->numbers, slots);
+        status = psvi_gpu_sort_places(choice, memory->cells, memory->numbers, slots, NULL);
     }
     const char *form = choice->state != NULL && slots >= 2 ? "#define SORTED 1\n" : "#define SORTED 0\n";
     psvi_phase_begin(choice->context, PSV_PHASE_GATHER);

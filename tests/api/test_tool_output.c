@@ -247,7 +247,7 @@ static void run_with_pairs_on_gl(void **state) {
     assert_string_equal(text_of(object, "backend"), "cpu");
     assert_string_equal(text_of(object, "pairs_on"), "gl");
     json_decref(object);
-    tool_run(&result, "run drop --backend gl --broad-phase sap3 --frames 1");
+    tool_run(&result, "run drop --backend gl --broad-phase sweep --frames 1");
     assert_int_equal(result.code, 2);
     assert_non_null(strstr(result.error, "is not a method of the gl backend"));
     (void)remove("output_gl");
