@@ -1,4 +1,4 @@
-// `sap3` in compute shaders: sweep and prune over all three axes (Ha, Krüger, Silva 2009, section 6.1). The ends of
+// `sap3` in compute shaders: sweep and prune over all three axes (Ha, Krueger, Silva 2009, section 6.1). The ends of
 // the boxes are sorted on x; boxes without company there are left out; the same on y, and on z, where the pairs are
 // found.
 #include "../../../collision/gpu/gpu_frame.h"
@@ -143,7 +143,7 @@ static psv_status sap3_statistics(const psvi_choice *choice, psv_pair_statistics
 
 const psvi_broad_phase psvi_broad_phase_sap3_gpu = {
     .name = "sap3",
-    .description = "sweep and prune of endpoints on x, y and z (Ha, Krüger, Silva 2009)",
+    .description = "sweep and prune of endpoints on x, y and z (Ha, Krueger, Silva 2009)",
     .scratch_bytes = sap3_scratch_bytes,
     .create = sap3_create,
     .destroy = psvi_gpu_destroy_sorter,
