@@ -200,7 +200,8 @@ static void test_phases_and_fold(void **state) {
     driver_close(app);
 }
 
-// Sliders set the world's gravity, and friction and restitution of its shapes; slow motion moves less.
+// Sliders set the world's gravity, substeps, friction and restitution of its shapes; slow motion moves less. Another
+// number of bodies begins the scene again.
 static void test_sliders(void **state) {
     (void)state;
     view_app *app = open_with_panel();
@@ -231,11 +232,28 @@ static void test_sliders(void **state) {
     for (int i = 0; i < 9; ++i)
         driver_key(app, SDLK_PERIOD, KMOD_NONE);
     assert_true(app->play.time_scale == 2);
+    const uint32_t substeps = def.substeps;
+    driver_click(app, "substeps"); // the middle of 0 to 64
+    assert_int_equal(psv_get_world_def(app->world, &def), PSV_OK);
+    assert_true(def.substeps >= 31 && def.substeps <= 33 && app->play.substeps == def.substeps);
+    driver_click(app, "undo");
+    assert_int_equal(psv_get_world_def(app->world, &def), PSV_OK);
+    assert_true(def.substeps == substeps && app->play.substeps == substeps);
     psv_world_counters before, after;
     assert_int_equal(psv_read_world_counters(app->world, &before), PSV_OK);
     driver_turns(app, 3);
     assert_int_equal(psv_read_world_counters(app->world, &after), PSV_OK);
     assert_int_equal(after.frame - before.frame, 6);
+    const uint64_t others = psv_world_body_count(app->world) - 60; // the ground
+    assert_int_equal(app->play.bodies, 60);
+    driver_click(app, "bodies"); // the middle of 1 to 1,000,000, by logarithms
+    driver_turns(app, 1);
+    driver_wait_load(app);
+    assert_true(app->play.bodies > 900 && app->play.bodies < 1100);
+    assert_int_equal(psv_world_body_count(app->world), app->play.bodies + others);
+    view_next_scene(app, 1); // of which 60 are wanted, as on the command line
+    driver_wait_load(app);
+    assert_int_equal(app->play.bodies, 60);
     driver_close(app);
 }
 

@@ -58,6 +58,7 @@ static void take_options(view_app *app) {
     app->folded = o->strip;
     app->play.time_scale = 1.0f;
     app->show_help = o->help_panel;
+    app->bodies = o->bodies;
     app->focused = true;
     snprintf(app->scene_name, sizeof app->scene_name, "%s", o->replay != NULL ? o->replay : o->scene);
     snprintf(app->sort_method, sizeof app->sort_method, "%s", o->sort_method != NULL ? o->sort_method : "");

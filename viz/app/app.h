@@ -43,6 +43,7 @@ typedef enum view_change {
     VIEW_CHANGE_GRAB,
     VIEW_CHANGE_GRAVITY,
     VIEW_CHANGE_WIND,
+    VIEW_CHANGE_SUBSTEPS,
     VIEW_CHANGE_BODY // pinned, painted, blown away
 } view_change;
 
@@ -78,6 +79,7 @@ typedef struct view_app {
     view_recording recording;
     view_rewind rewind; // of a scene
     char scene_name[1024];
+    uint64_t bodies; // of the scene when it begins; 0: as it says
     char sort_method[32], broad_phase[32];
 
     view_streams streams;
@@ -170,7 +172,7 @@ void view_toggle_video(view_app *app, const char *path);
 void view_before_change(view_app *app, view_change change); // for undo, and the way back in time
 void view_undo_change(view_app *app);
 void view_take_play(view_app *app);   // settings of a scene that was loaded
-void view_follow_play(view_app *app); // gravity and wind as the world has them, after it went back in time
+void view_follow_play(view_app *app); // gravity, wind and substeps as the world has them, after it went back in time
 void view_set_play(view_app *app, const view_hud_actions *actions);
 void view_scale_time(view_app *app, float factor);
 void view_frame_all(view_app *app);

@@ -27,6 +27,8 @@ typedef struct view_play {
     float time_scale; // seconds of the scene a second, as far as the machine keeps up
     float friction, restitution;
     bool friction_set, restitution_set;
+    uint32_t substeps; // of a step; 0: by its time
+    uint64_t bodies;   // that the scene is made of when it begins
 } view_play;
 
 // Frames that can be gone to.
@@ -77,6 +79,7 @@ typedef struct view_hud_actions {
     uint32_t toggle_overlays;
     bool toggle_fold;
     bool set_gravity, set_wind, set_time_scale, set_friction, set_restitution; // to the values of `play`
+    bool set_substeps, set_bodies;
     view_play play;
     bool pin, paint, explode, toggle_follow;
     bool set_cut; // to this share

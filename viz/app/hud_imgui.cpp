@@ -235,16 +235,43 @@ void buttons(const view_hud_model &model, view_hud_actions &actions) {
     if (button(model.recording ? "stop video" : "video")) actions.toggle_video = true;
 }
 
-bool slide(const char *name, const char *meaning, float *value, float low, float high, const char *format) {
+bool slide_any(const char *name, const char *meaning, ImGuiDataType type, void *value, const void *low,
+               const void *high, const char *format, ImGuiSliderFlags flags) {
     ImGui::TextDisabled("%s", name);
     ImGui::SameLine(scaled(96.0f));
     ImGui::SetNextItemWidth(-1.0f);
     char id[40];
     snprintf(id, sizeof id, "##%s", name);
-    const bool changed = ImGui::SliderFloat(id, value, low, high, format, ImGuiSliderFlags_AlwaysClamp);
+    const bool changed = ImGui::SliderScalar(id, type, value, low, high, format, flags | ImGuiSliderFlags_AlwaysClamp);
     mark(name);
     explain_on_hover(meaning);
     return changed;
+}
+
+bool slide(const char *name, const char *meaning, float *value, float low, float high, const char *format) {
+    return slide_any(name, meaning, ImGuiDataType_Float, value, &low, &high, format, 0);
+}
+
+// The scene begins again when the slider is let go, not at every number on the way.
+void slide_bodies(const view_hud_model &model, view_hud_actions &actions) {
+    const uint64_t low = 1, high = 1000000;
+    uint64_t &dragged = own_hud()->dragged_bodies;
+    uint64_t shown = dragged > 0 ? dragged : model.play.bodies;
+    (void)slide_any("bodies", "when you let go, the scene begins again with so many; scenes of fixed parts keep theirs",
+                    ImGuiDataType_U64, &shown, &low, &high, "%llu", ImGuiSliderFlags_Logarithmic);
+    if (ImGui::IsItemActive()) dragged = shown;
+    if (!ImGui::IsItemDeactivated()) return;
+    actions.set_bodies = dragged > 0 && dragged != model.play.bodies;
+    actions.play.bodies = dragged;
+    dragged = 0;
+}
+
+void slide_substeps(view_hud_actions &actions) {
+    const uint32_t low = 0, high = 64;
+    actions.set_substeps = slide_any(
+        "substeps", "solver substeps of a step, from the next one on; more make contacts stiffer and cost time",
+        ImGuiDataType_U32, &actions.play.substeps, &low, &high,
+        actions.play.substeps > 0 ? "%u" : "by the step's time: 960 a second", 0);
 }
 
 void sliders(const view_hud_model &model, view_hud_actions &actions) {
@@ -260,6 +287,8 @@ void sliders(const view_hud_model &model, view_hud_actions &actions) {
                                  play.friction_set ? "%.2f" : "as each shape has");
     actions.set_restitution = slide("bounce", "restitution of all shapes; 1 gives back all of the speed",
                                     &play.restitution, 0.0f, 1.0f, play.restitution_set ? "%.2f" : "as each shape has");
+    slide_substeps(actions);
+    slide_bodies(model, actions);
 }
 
 // What the user does to the picked body, and to all of them.

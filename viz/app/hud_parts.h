@@ -24,6 +24,7 @@ struct view_hud {
     std::vector<view_item> items; // of the last frame
     ImVec2 mouse;                 // by events: SDL's own state knows nothing of scripted ones
     bool down[3], pressed[3];     // pressed: since the last frame, however short
+    uint64_t dragged_bodies;      // on the slider that is held; 0: it is not
 };
 
 const ImVec4 hud_orange(0.96f, 0.67f, 0.24f, 1.0f);

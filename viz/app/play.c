@@ -1,4 +1,4 @@
-// What a user changes while a scene runs: gravity, pace, friction, restitution.
+// What a user changes while a scene runs: gravity, pace, friction, restitution, substeps; and how many bodies it has.
 #include "app.h"
 
 #include <math.h>
@@ -37,7 +37,9 @@ void view_take_play(view_app *app) {
                         .friction = mean_of_shapes(app->world, true),
                         .restitution = mean_of_shapes(app->world, false)};
     app->owed = 0.0;
+    play->bodies = app->bodies > 0 ? app->bodies : psv_world_body_count(app->world);
     if (psv_get_world_def(app->world, &def) != PSV_OK) return;
+    play->substeps = def.substeps;
     play->gravity = length_of(def.gravity);
     for (int i = 0; i < 3; ++i)
         app->gravity_direction[i] = play->gravity > 0.0f ? def.gravity[i] / play->gravity : down[i];
@@ -54,6 +56,7 @@ void view_follow_play(view_app *app) {
     }
     for (int i = 0; i < 3; ++i)
         rest[i] = def.gravity[i] - along * app->gravity_direction[i] - across * app->wind_direction[i];
+    app->play.substeps = def.substeps;
     app->play.gravity = along;
     app->play.wind = across;
     if (length_of(rest) <= 1.0e-4f * (length_of(def.gravity) + 1.0f)) return;
@@ -85,6 +88,12 @@ static psv_status set_surfaces(view_app *app, const float *friction, const float
     return status;
 }
 
+static void restart_with(view_app *app, uint64_t bodies) {
+    if (app->scene == NULL || app->load != NULL) return;
+    app->bodies = bodies;
+    (void)view_start_load(app, app->scene_name, PSV_BACKEND_AUTO);
+}
+
 void view_set_play(view_app *app, const view_hud_actions *actions) {
     const view_play *wanted = &actions->play;
     psv_status status = PSV_OK;
@@ -106,7 +115,13 @@ void view_set_play(view_app *app, const view_hud_actions *actions) {
         app->play.restitution = wanted->restitution;
         app->play.restitution_set = true;
     }
+    if (status == PSV_OK && actions->set_substeps) {
+        view_before_change(app, VIEW_CHANGE_SUBSTEPS);
+        status = psv_set_substeps(app->world, wanted->substeps);
+        if (status == PSV_OK) app->play.substeps = wanted->substeps;
+    }
     if (status != PSV_OK) view_toast(app, "%s", psv_last_error(app->context));
+    if (actions->set_bodies) restart_with(app, wanted->bodies);
     // Surfaces of shapes are no part of a kept state: what was before cannot be repeated.
     if ((actions->set_friction || actions->set_restitution) && app->scene != NULL)
         view_begin_rewind(&app->rewind, app->scene);

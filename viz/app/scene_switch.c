@@ -41,7 +41,8 @@ bool view_start_load(view_app *app, const char *scene, psv_backend backend) {
     load->options = psv_default_scene_options();
     load->options.sleeping = true; // resting bodies cost little; programs that need the same bytes in any case leave it
                                    // off
-    load->options.bodies = app->options.bodies;
+    if (strcmp(scene, app->scene_name) != 0) app->bodies = app->options.bodies; // the slider is of one scene
+    load->options.bodies = app->bodies;
     load->options.seed = app->options.seed;
     load->options.has_seed = app->options.has_seed;
     load->options.sort_method = load->sort_method[0] != '\0' ? load->sort_method : NULL;

@@ -40,7 +40,8 @@ static void rewind_scene(view_app *app, uint64_t step) {
 #define SAME_CHANGE_TURNS 30 // a slider or a grip that rests for longer begins another change
 
 void view_before_change(view_app *app, view_change change) {
-    const bool goes_on = change == VIEW_CHANGE_GRAB || change == VIEW_CHANGE_GRAVITY || change == VIEW_CHANGE_WIND;
+    const bool goes_on = change == VIEW_CHANGE_GRAB || change == VIEW_CHANGE_GRAVITY ||
+                         change == VIEW_CHANGE_WIND || change == VIEW_CHANGE_SUBSTEPS;
     const bool same = goes_on && change == app->last_change && app->frame - app->changed_turn <= SAME_CHANGE_TURNS;
     app->last_change = change;
     app->changed_turn = app->frame;
