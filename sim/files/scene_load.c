@@ -272,6 +272,7 @@ static psv_status read_root(psvi_builder *b, const psv_scene_options *options) {
     if (options->bodies > 0) b->wanted = options->bodies;
     if (options->has_seed) scene->seed = options->seed;
     if (options->sleeping && !(b->world.self_gravity > 0)) b->world.sleeping = true;
+    b->world.contact_events = options->contact_events;
     if (options->broad_phase != NULL) b->world.broad_phase = options->broad_phase;
     if (options->sort_method != NULL) b->world.sort_method = options->sort_method;
     scene->bodies = b->wanted;

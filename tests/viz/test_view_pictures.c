@@ -198,14 +198,18 @@ static void test_modes(void **state) {
     view_options options = driver_options();
     char name[64];
     options.supersample = 2;
-    options.scene = "stack"; // its boxes touch: there are pairs to show
+    options.scene = "stack"; // its boxes touch: there are pairs and forces to show
+    options.overlays = VIEW_OVERLAY_FORCES;
     view_app *app = driver_open(&options);
     if (app == NULL) skip();
     driver_turns(app, 3);
     app->paused = true;
+    app->overlays = 0;
+    app->stale = true;
     driver_turns(app, 2);
     driver_picture plain = driver_take(app);
-    for (uint32_t i = 0; 1u << i < VIEW_OVERLAY_SPEEDS; ++i) { // these boxes have no speed
+    for (uint32_t i = 0; i < VIEW_OVERLAY_COUNT; ++i) {
+        if (1u << i == VIEW_OVERLAY_SPEEDS) continue; // these boxes have none
         app->overlays = 1u << i;
         app->stale = true;
         snprintf(name, sizeof name, "overlay_%s", view_overlay_name(i));

@@ -493,6 +493,66 @@ static void test_tools(void **state) {
     driver_close(app);
 }
 
+// Whether a pixel near the place of a point in the picture differs in two pictures of the same camera.
+static bool differs_at(const view_app *app, const driver_picture *a, const driver_picture *b, const float p[3]) {
+    const float *m = app->renderer.constants.view_projection;
+    float clip[4];
+    for (int i = 0; i < 4; ++i)
+        clip[i] = m[i] * p[0] + m[4 + i] * p[1] + m[8 + i] * p[2] + m[12 + i];
+    const int x = (int)((0.5f + 0.5f * clip[0] / clip[3]) * (float)a->width);
+    const int y = (int)((0.5f - 0.5f * clip[1] / clip[3]) * (float)a->height);
+    assert_true(x > 1 && y > 1 && x < a->width - 2 && y < a->height - 2);
+    for (int row = y - 1; row <= y + 1; ++row)
+        for (int k = 3 * (x - 1); k < 3 * (x + 2); ++k)
+            if (abs(a->pixels[3 * row * a->width + k] - b->pixels[3 * row * a->width + k]) > 12) return true;
+    return false;
+}
+
+// The key begins the scene again, with a list of contacts. Of the highest contact of a tower, on which one box lies,
+// the line is as long as a mean radius to each side; the lines of those below end under it.
+static void test_forces(void **state) {
+    (void)state;
+    view_app *app = open_with_panel();
+    if (app == NULL) skip();
+    SDL_SetWindowSize(app->window.window, 400, 300);
+    app->show_panel = false;
+    driver_turns(app, 2);
+    assert_true(psv_world_event_counts(app->world).bytes == 0);
+    driver_key(app, SDLK_6, KMOD_NONE);
+    driver_wait_load(app);
+    driver_turns(app, 6);
+    app->paused = true;
+    view_frame_all(app);
+    driver_turns(app, 2);
+    driver_picture with = driver_take(app);
+    const psv_event_counts *counts = psv_buffer_address(psv_world_event_counts(app->world));
+    const psv_contact *contacts = psv_buffer_address(psv_world_contacts(app->world)), *top = contacts;
+    assert_int_equal(app->streams.contacts, counts->contacts);
+    assert_int_equal(counts->contacts, 60); // under each box
+    driver_key(app, SDLK_6, KMOD_NONE);
+    driver_turns(app, 1);
+    driver_picture without = driver_take(app);
+    for (uint64_t i = 1; i < counts->contacts; ++i)
+        if (contacts[i].point[1] > top->point[1]) top = &contacts[i];
+    const float(*positions)[4] = psv_buffer_address(psv_world_positions(app->world));
+    const float(*velocities)[4] = psv_buffer_address(psv_world_velocities(app->world));
+    const uint32_t box = top->a;
+    const float reach = positions[box][3] * top->normal_force * velocities[box][3] / 9.81f;
+    print_message("force of the highest box: %.2f of its weight\n", reach / positions[box][3]);
+    assert_true(reach > 0.3f * positions[box][3] && reach < 3 * positions[box][3]);
+    float p[3] = {top->point[0], top->point[1] + 0.85f * reach, top->point[2]};
+    assert_true(differs_at(app, &with, &without, p));
+    p[1] = top->point[1] + 1.4f * reach;
+    assert_false(differs_at(app, &with, &without, p));
+    app->show_panel = true;
+    driver_turns(app, 2);
+    driver_click(app, "forces"); // they are listed already
+    assert_true(app->overlays == VIEW_OVERLAY_FORCES && app->load == NULL);
+    driver_free(&with);
+    driver_free(&without);
+    driver_close(app);
+}
+
 #if !defined(_WIN32)
 static void expect_name(const char *chosen, const char *scene, const char *wanted) {
     char path[VIEW_PATH_BYTES];
@@ -575,6 +635,7 @@ int main(void) {
         cmocka_unit_test(test_sliders),
         cmocka_unit_test(test_methods),
         cmocka_unit_test(test_undo_and_sliders),
+        cmocka_unit_test(test_forces),
         cmocka_unit_test(test_tools),
 #if !defined(_WIN32)
         cmocka_unit_test(test_folder_of_pictures),

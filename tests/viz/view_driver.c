@@ -78,7 +78,7 @@ view_app *driver_open(const view_options *options) {
     }
     pin_libraries();
     SDL_SetEventFilter(drop_real_input, NULL);
-    driver_wait_load(app);
+    if (!app->start.shown) driver_wait_load(app);
     return app;
 }
 

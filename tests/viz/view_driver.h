@@ -14,8 +14,8 @@
 // A small viewer with the panel hidden: 192x108, 300 bodies, seed 7, CPU.
 view_options driver_options(void);
 
-// Opens the viewer; the scene is there afterwards. NULL, with a note on stdout, where no driver gives OpenGL 4.5 at
-// all.
+// Opens the viewer; the scene, or the start page, is there afterwards. NULL, with a note on stdout, where no driver
+// gives OpenGL 4.5 at all.
 view_app *driver_open(const view_options *options);
 void driver_close(view_app *app);
 

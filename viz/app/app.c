@@ -82,7 +82,10 @@ bool view_open_app(view_app *app, const view_options *options, view_message *mes
     if (!open_log(&app->csv, options->csv, view_write_csv_head, message)) return false;
     if (!open_log(&app->trace, options->trace, view_write_trace_head, message)) return false;
     app->exit_code = VIEW_EXIT_GOOD;
-    view_start_load(app, app->scene_name, options->backend);
+    if (options->start_page && app->hud != NULL)
+        view_show_start(app);
+    else
+        view_start_load(app, app->scene_name, options->backend);
     if (options->headless) view_poll_load(app, true);
     app->last_tick = SDL_GetPerformanceCounter();
     return true;
@@ -106,6 +109,7 @@ void view_close_app(view_app *app) {
     close_logs(app);
     if (app->window.context != NULL) {
         view_unload(app);
+        view_destroy_start(&app->start);
         view_destroy_hud(app->hud);
         view_destroy_renderer(&app->renderer);
     }
@@ -194,6 +198,14 @@ static bool draws_clear(const view_app *app) {
     return app->model.has_clear && app->colour == VIEW_COLOUR_BODY && !needs_rows(app) && fits_one_block(app);
 }
 
+static bool needs_contacts(const view_app *app) { return (app->overlays & VIEW_OVERLAY_FORCES) != 0; }
+
+// What holds one body of the mean mass up is drawn one mean radius long, to each side.
+static float force_scale(const view_app *app) {
+    const float gravity = fabsf(app->play.gravity) > 0.1f ? fabsf(app->play.gravity) : 9.81f;
+    return app->model.mean_radius / fmaxf(app->model.mean_mass * gravity, 1.0e-12f);
+}
+
 static float cell_edge(const view_app *app) { return fmaxf(2.5f * app->model.mean_radius, 1.0e-4f); }
 
 static view_frame make_frame(view_app *app) {
@@ -208,7 +220,8 @@ static view_frame make_frame(view_app *app) {
                         .clear = draws_clear(app),
                         .cell_edge = cell_edge(app),
                         .speed_scale = 1.0f / fmaxf(2.0f * sqrtf(9.81f * app->model.radius), 1.0e-3f),
-                        .pair_scale = app->pair_scale};
+                        .pair_scale = app->pair_scale,
+                        .metres_per_newton = force_scale(app)};
 }
 
 void view_row_origin(const view_app *app, float origin[4]) {
@@ -235,6 +248,7 @@ static bool prepare(view_app *app, view_frame *frame, view_message *message) {
                       1u << VIEW_STREAM_SHAPES;
     if (needs_boxes(app)) wanted |= 1u << VIEW_STREAM_BOXES;
     if (needs_pairs(app)) wanted |= 1u << VIEW_STREAM_PAIRS;
+    if (needs_contacts(app)) wanted |= 1u << VIEW_STREAM_CONTACTS;
     const bool stale = app->stale || app->old_streams;
     if (stale && !view_update_streams(&app->streams, app->world, wanted, message)) return false;
     app->old_streams = false;
@@ -437,7 +451,7 @@ static void draw_waiting(view_app *app) {
 
 static void finish_turn(view_app *app) {
     const view_options *options = &app->options;
-    if (app->world != NULL) {
+    if (app->world != NULL && !app->start.shown) {
         if (options->video != NULL && app->frame == 0) view_toggle_video(app, options->video);
         record(app);
         app->frame += 1;
@@ -488,7 +502,7 @@ bool view_turn_app(view_app *app) {
     bool good = resize(app, &message);
     const view_options *options = &app->options;
     const bool kept = is_kept(app);
-    if (good && app->world != NULL) {
+    if (good && app->world != NULL && !app->start.shown) {
         step_world(app);
         take_sample(app);
         inspect(app);

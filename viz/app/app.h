@@ -71,6 +71,7 @@ typedef struct view_app {
     view_mouse mouse;
     const uint8_t *held_keys;
 
+    view_start_page start;
     view_load *load; // NULL: nothing is being loaded
     psv_context *context;
     psv_scene *scene;       // NULL while a replay is shown
@@ -145,6 +146,7 @@ void view_close_app(view_app *app);
 
 // --- between app.c, scene_switch.c, app_hud.c and input.c
 // --------------------------------------------------------------
+void view_toggle_overlays(view_app *app, uint32_t overlays); // bits of view_overlay
 void view_set_sampled_check(view_app *app, bool on);
 void view_toast(view_app *app, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void view_report(view_app *app, const view_message *message); // toast, and stderr without a window
@@ -153,6 +155,9 @@ void view_fail(view_app *app, const view_message *message);   // ends the progra
 bool view_start_load(view_app *app, const char *scene, psv_backend backend);
 void view_poll_load(view_app *app, bool wait);
 void view_unload(view_app *app);
+void view_show_start(view_app *app); // the scene rests as long as the page is shown
+void view_open_start_scene(view_app *app, uint32_t number);
+bool view_press_start(view_app *app, SDL_Keycode key); // true when the key is the page's
 void view_next_scene(view_app *app, int direction);
 float view_frame_seconds(const view_app *app);      // of the scene or the replay
 void view_set_time(view_app *app, uint64_t frame);  // of the time line

@@ -57,6 +57,7 @@ static const char *explanation(view_app *app) {
 
 static void fill_model(view_app *app, view_hud_model *model) {
     memset(model, 0, sizeof *model);
+    model->start = app->start.shown ? &app->start : NULL;
     model->show_panel = app->show_panel;
     model->folded = app->folded;
     model->play = app->play;
@@ -99,6 +100,7 @@ static void fill_model(view_app *app, view_hud_model *model) {
 
 static void do_methods(view_app *app, const view_hud_actions *actions) {
     const view_hud_model *model = &app->hud_model;
+    if (actions->open >= 0) view_open_start_scene(app, (uint32_t)actions->open);
     if (actions->scene >= 0) view_start_load(app, model->scenes.names[actions->scene], PSV_BACKEND_AUTO);
     if (actions->sort >= 0) view_set_sort(app, model->sorts.names[actions->sort]);
     if (actions->broad_phase >= 0) view_set_broad_phase(app, model->broad_phases.names[actions->broad_phase]);
@@ -140,13 +142,14 @@ static void do_toggles(view_app *app, const view_hud_actions *actions) {
         app->explained = UINT64_MAX;
     }
     if (actions->toggle_help) app->show_help = !app->show_help;
+    if (actions->show_start) view_show_start(app);
     if (actions->toggle_fold) app->folded = !app->folded;
     if (actions->toggle_panel) app->show_panel = !app->show_panel;
     if (actions->time_sorts) view_time_methods(app, true);
     if (actions->time_broad_phases) view_time_methods(app, false);
     if (actions->check) view_run_check(app);
     if (actions->toggle_sampled) view_set_sampled_check(app, !app->check_sampled);
-    app->overlays ^= actions->toggle_overlays;
+    if (actions->toggle_overlays != 0) view_toggle_overlays(app, actions->toggle_overlays);
     if (actions->set_time) view_set_time(app, actions->time);
 }
 
@@ -167,7 +170,9 @@ void view_draw_panel(view_app *app) {
     if (app->hud == NULL || app->options.hide_hud) return;
     fill_model(app, &app->hud_model);
     view_bind_picture(&app->renderer);
+    const bool turned = app->start.turned;
     view_draw_hud(app->hud, &app->hud_model, app->renderer.targets.width, app->renderer.targets.height, &actions);
+    if (turned) app->start.turned = false;
     do_methods(app, &actions);
     do_files(app, &actions);
     do_toggles(app, &actions);

@@ -2,6 +2,7 @@
 #ifndef PAIRSIEVE_VIEW_HUD_H
 #define PAIRSIEVE_VIEW_HUD_H
 
+#include "../start/start_page.h"
 #include "compare.h"
 #include "measure.h"
 #include "pairsieve/render.h"
@@ -39,6 +40,7 @@ typedef struct view_time_line {
 } view_time_line;
 
 typedef struct view_hud_model {
+    const view_start_page *start; // in place of everything else; NULL: a scene is shown
     bool show_panel, show_help;
     bool folded;    // the panel is one line at the lower edge
     bool read_only; // nobody can click: only the costs of the scene, no switches
@@ -73,11 +75,12 @@ typedef struct view_hud_model {
 
 // What the user asked for in this frame; -1 and false: nothing.
 typedef struct view_hud_actions {
+    int open; // the scene of this number on the start page
     int scene, backend, sort, broad_phase, colour;
     bool toggle_pause, step, restart, undo, frame_all, toggle_transparent, toggle_shadows, toggle_traced, toggle_help,
         toggle_panel, toggle_explanation;
     uint32_t toggle_overlays;
-    bool toggle_fold;
+    bool toggle_fold, show_start;
     bool set_gravity, set_wind, set_time_scale, set_friction, set_restitution; // to the values of `play`
     bool set_substeps, set_bodies;
     view_play play;
@@ -100,6 +103,8 @@ bool view_hud_wants_keys(const view_hud *hud); // typing into a field
 
 // The explanation that is shown under the mouse; empty: none.
 const char *view_hud_tip(const view_hud *hud);
+
+uint32_t view_hud_start_columns(const view_hud *hud); // pictures in a row of the start page
 
 bool view_hud_scrolls(const view_hud *hud); // a part of the panel lies outside of the window
 

@@ -194,16 +194,19 @@ void switches(const view_hud_model &model, view_hud_actions &actions) {
     actions.broad_phase = choose("broad phase", model.broad_phases);
     runs(model.counters);
     if (button("explain")) actions.toggle_explanation = true;
+    ImGui::SameLine();
+    if (button("start page")) actions.show_start = true;
+    explain_on_hover("pictures of all scenes, to choose from; the key F2, too");
     if (model.explanation[0] != '\0') { // as long as it is: with a scrollbar of its own
         ImGui::BeginChild("explanation", ImVec2(0.0f, scaled(130.0f)), true);
         ImGui::TextWrapped("%s", model.explanation);
         ImGui::EndChild();
     }
     actions.colour = choose("colour", model.colours);
-    static const char *const overlays[5] = {"boxes", "pairs", "cells", "order", "speeds"};
-    for (uint32_t i = 0; i < 5; ++i) {
+    static const char *const overlays[6] = {"boxes", "pairs", "cells", "order", "speeds", "forces"};
+    for (uint32_t i = 0; i < 6; ++i) {
         bool on = (model.overlays >> i & 1u) != 0;
-        if (i > 0) ImGui::SameLine();
+        if (i % 3 != 0) ImGui::SameLine(scaled(i % 3 == 1 ? 96.0f : 182.0f));
         if (checkbox(overlays[i], on)) actions.toggle_overlays |= 1u << i;
     }
     if (checkbox("transparent", model.transparent)) actions.toggle_transparent = true;
@@ -405,7 +408,7 @@ void help(float width, float height) {
                                         "R          restart the scene",
                                         "[ ]        previous, next scene",
                                         "Tab        panel, one line, nothing",
-                                        "F1         this help",
+                                        "F1         this help; F2: start page",
                                         "Home       frame all bodies",
                                         "Space      shoot a ball",
                                         "drag       grab a body, or turn",
@@ -414,7 +417,7 @@ void help(float width, float height) {
                                         "click      pick: its box and pairs",
                                         "Ctrl+Z     undo what you changed last",
                                         "C          orbit or fly (WASD QE)",
-                                        "1 to 5     boxes, pairs, cells, order, speeds",
+                                        "1 to 6     boxes, pairs, cells, order, speeds, forces",
                                         "L G F      pin, paint, follow the body",
                                         "J          explode under the mouse",
                                         "M          cut open, and whole again",
@@ -480,6 +483,10 @@ void time_line(const view_hud_model &model, ImVec2 window, view_hud_actions &act
 }
 
 void lay_out(const view_hud_model &model, ImVec2 window, view_hud_actions &actions) {
+    if (model.start != nullptr) hud_start(model, window, actions);
+    if (model.start != nullptr && (model.loading || model.toast[0] != '\0'))
+        toast(model.loading ? "loading the scene ..." : model.toast, window.x, window.y);
+    if (model.start != nullptr) return;
     if (model.show_panel && model.folded) strip(model, window, actions);
     if (model.show_panel && !model.folded) panel(model, window.y, actions);
     if (model.line.shown && !model.read_only) time_line(model, window, actions);
@@ -593,7 +600,7 @@ void view_draw_hud(view_hud *hud, const view_hud_model *model, int width, int he
     hud->items.clear();
     hud->tip[0] = '\0';
     memset(actions, 0, sizeof *actions);
-    actions->scene = actions->backend = actions->sort = actions->broad_phase = actions->colour = -1;
+    actions->open = actions->scene = actions->backend = actions->sort = actions->broad_phase = actions->colour = -1;
     ImGui_ImplOpenGL3_NewFrame();
     ImGui_ImplSDL2_NewFrame();
     set_mouse(hud);

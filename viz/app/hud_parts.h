@@ -24,6 +24,7 @@ struct view_hud {
     std::vector<view_item> items; // of the last frame
     ImVec2 mouse;                 // by events: SDL's own state knows nothing of scripted ones
     bool down[3], pressed[3];     // pressed: since the last frame, however short
+    uint32_t start_columns;       // of the start page
     uint64_t dragged_bodies;      // on the slider that is held; 0: it is not
 };
 
@@ -42,6 +43,7 @@ void explain_on_hover(const char *text); // of the last widget
 void hud_costs(const view_hud_model &model);                              // step, sort, plots, phases
 void hud_counters(const view_hud_model &model);                           // bodies, pairs, ...
 void hud_methods(const view_hud_model &model, view_hud_actions &actions); // all of them, timed
+void hud_start(const view_hud_model &model, ImVec2 window, view_hud_actions &actions);
 void hud_strip(const view_hud_model &model); // the same in one line, and the phases as one bar
 
 #endif

@@ -63,11 +63,12 @@ static void next_panel(view_app *app) {
 
 static void press_setting(view_app *app, SDL_Keycode key) {
     switch (key) {
-    case SDLK_1: app->overlays ^= VIEW_OVERLAY_BOXES; break;
-    case SDLK_2: app->overlays ^= VIEW_OVERLAY_PAIRS; break;
-    case SDLK_3: app->overlays ^= VIEW_OVERLAY_CELLS; break;
-    case SDLK_4: app->overlays ^= VIEW_OVERLAY_ORDER; break;
-    case SDLK_5: app->overlays ^= VIEW_OVERLAY_SPEEDS; break;
+    case SDLK_1:
+    case SDLK_2:
+    case SDLK_3:
+    case SDLK_4:
+    case SDLK_5:
+    case SDLK_6: view_toggle_overlays(app, 1u << (key - SDLK_1)); break;
     case SDLK_v:
         app->colour = (view_colour_mode)((app->colour + 1) % VIEW_COLOUR_COUNT);
         view_toast(app, "colour by %s", view_colour_name(app->colour));
@@ -108,7 +109,7 @@ static void press(view_app *app, const SDL_KeyboardEvent *event) {
     if (control && key == SDLK_q) app->quit = true;
     if (control && key == SDLK_z) view_undo_change(app);
     if (event->repeat != 0 && key != SDLK_o && key != SDLK_SPACE && key != SDLK_LEFT && key != SDLK_RIGHT) return;
-    if (control) return;
+    if (control || view_press_start(app, key)) return;
     if (press_tool(app, key)) return;
     switch (key) {
     case SDLK_p: app->paused = !app->paused; break;
@@ -124,6 +125,7 @@ static void press(view_app *app, const SDL_KeyboardEvent *event) {
     case SDLK_PERIOD: view_scale_time(app, 2.0f); break;
     case SDLK_LEFT: view_move_time(app, (event->keysym.mod & KMOD_SHIFT) != 0 ? -SKIPPED_FRAMES : -1); break;
     case SDLK_RIGHT: view_move_time(app, (event->keysym.mod & KMOD_SHIFT) != 0 ? SKIPPED_FRAMES : 1); break;
+    case SDLK_F2: view_show_start(app); break;
     case SDLK_F1: app->show_help = !app->show_help; break;
     case SDLK_HOME: view_frame_all(app); break;
     case SDLK_SPACE: shoot(app); break;
@@ -198,7 +200,7 @@ static void window_event(view_app *app, const SDL_WindowEvent *event) {
 void view_handle_event(view_app *app, const SDL_Event *event) {
     bool panel = app->hud != NULL && !app->options.hide_hud;
     if (panel) view_hud_event(app->hud, event);
-    bool mouse_free = !panel || !view_hud_wants_mouse(app->hud);
+    bool mouse_free = !app->start.shown && (!panel || !view_hud_wants_mouse(app->hud));
     bool keys_free = !panel || !view_hud_wants_keys(app->hud);
     switch (event->type) {
     case SDL_QUIT: // without a window: a signal; the frame that follows is the last

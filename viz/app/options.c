@@ -8,7 +8,7 @@
 #include "../../core/portable/picture_name.h"
 
 static const char *const colour_names[VIEW_COLOUR_COUNT] = {"body", "state", "pairs", "cell", "rank"};
-static const char *const overlay_names[VIEW_OVERLAY_COUNT] = {"boxes", "pairs", "cells", "order", "speeds"};
+static const char *const overlay_names[VIEW_OVERLAY_COUNT] = {"boxes", "pairs", "cells", "order", "speeds", "forces"};
 
 const char *view_colour_name(view_colour_mode mode) { return mode < VIEW_COLOUR_COUNT ? colour_names[mode] : "?"; }
 
@@ -22,7 +22,8 @@ void view_print_help(void) {
     puts("usage: pairsieve-view [SCENE] [options]\n"
          "\n"
          "Shows a scene of falling bodies, every overlapping pair of boxes found and resolved each frame.\n"
-         "SCENE is the name of a shipped scene, a scene file or a snapshot; default: drop.\n"
+         "SCENE is the name of a shipped scene, a scene file or a snapshot. Without one a page with pictures of all\n"
+         "shipped scenes is shown, to choose from; with --headless, --frames or --no-hud it is drop.\n"
          "\n"
          "scene\n"
          "  --bodies N            as many bodies, instead of the scene's own number\n"
@@ -37,7 +38,7 @@ void view_print_help(void) {
          "picture\n"
          "  --size WxH            window or picture size; default 1280x720\n"
          "  --supersample N       1 to 4: pixels a side that make one of the picture; default 1\n"
-         "  --overlay LIST        of boxes, pairs, cells, order, speeds, separated by commas\n"
+         "  --overlay LIST        of boxes, pairs, cells, order, speeds, forces, separated by commas\n"
          "  --colour MODE         body, state, pairs, cell or rank\n"
          "  --order-on NAME       cpu (default), gl or auto: where the CPU backend's bodies are put in order\n"
          "  --transparent         draw all bodies as glass, sorted by depth with pairsieve's own sorter\n"
@@ -214,7 +215,7 @@ static const char *parse_checked(const char *name, const char *value, view_optio
     }
     if (strcmp(name, "--overlay") == 0) {
         *good = value != NULL && parse_overlays(value, o);
-        return "a list of boxes, pairs, cells, order";
+        return "a list of boxes, pairs, cells, order, speeds, forces";
     }
     if (strcmp(name, "--colour") == 0 || strcmp(name, "--color") == 0) {
         *good = value != NULL && parse_colour(value, o);
@@ -256,6 +257,7 @@ bool view_parse_options(int count, char **arguments, view_options *options, view
         }
         i += used == 0 ? 2 : used;
     }
+    options->start_page = !has_scene && options->replay == NULL && !options->headless && options->frames == 0;
     if (options->frames == 0 && options->headless) options->frames = 120;
     if (options->replay != NULL && (has_scene || options->record != NULL || options->check)) {
         view_say(message, "option '--replay' goes without a scene, '--record' and '--check'");

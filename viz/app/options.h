@@ -22,11 +22,12 @@ typedef enum view_overlay {
     VIEW_OVERLAY_PAIRS = 2,
     VIEW_OVERLAY_CELLS = 4,
     VIEW_OVERLAY_ORDER = 8,
-    VIEW_OVERLAY_SPEEDS = 16
+    VIEW_OVERLAY_SPEEDS = 16,
+    VIEW_OVERLAY_FORCES = 32
 } view_overlay;
 
-#define VIEW_OVERLAY_COUNT 5
-const char *view_overlay_name(uint32_t index); // "boxes", "pairs", "cells", "order", "speeds"
+#define VIEW_OVERLAY_COUNT 6
+const char *view_overlay_name(uint32_t index); // "boxes", "pairs", "cells", "order", "speeds", "forces"
 
 typedef struct view_options {
     const char *scene; // name or path; default "drop"
@@ -53,6 +54,7 @@ typedef struct view_options {
     bool paused;
     bool hide_hud, frame_all, strip;
     bool help_panel;
+    bool start_page; // no scene was named: one is chosen on the start page
     bool transparent;
     bool no_shadows;
     bool ray_traced;

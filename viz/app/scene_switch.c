@@ -43,6 +43,7 @@ bool view_start_load(view_app *app, const char *scene, psv_backend backend) {
                                    // off
     if (strcmp(scene, app->scene_name) != 0) app->bodies = app->options.bodies; // the slider is of one scene
     load->options.bodies = app->bodies;
+    load->options.contact_events = (app->overlays & VIEW_OVERLAY_FORCES) != 0; // they cost time where nobody looks
     load->options.seed = app->options.seed;
     load->options.has_seed = app->options.has_seed;
     load->options.sort_method = load->sort_method[0] != '\0' ? load->sort_method : NULL;
@@ -145,6 +146,7 @@ static void take_scene(view_app *app, view_load *load) {
         !view_begin_recording(&app->recording, app->options.record, app->scene, &message))
         view_fail(app, &message);
     app->load_count += 1;
+    app->start.shown = false;
 }
 
 // Exit code of a program that cannot show its first scene.
@@ -165,7 +167,7 @@ void view_poll_load(view_app *app, bool wait) {
         psv_destroy_scene(load->scene);
         view_close_replay(&load->replayed);
         psv_destroy_context(load->context);
-        if (load->status != PSV_OK && app->world == NULL) {
+        if (load->status != PSV_OK && app->world == NULL && !app->start.used) {
             view_fail(app, &load->message);
             app->exit_code = code_for(load->status);
         } else if (load->status != PSV_OK) {
@@ -173,6 +175,30 @@ void view_poll_load(view_app *app, bool wait) {
         }
     }
     free(load);
+}
+
+void view_show_start(view_app *app) {
+    if (app->hud == NULL || app->options.headless) return;
+    view_release(&app->touch);
+    view_open_start(&app->start);
+    for (uint32_t i = 0; i < app->start.count; ++i)
+        if (strcmp(app->start.scenes[i].name, app->scene_name) == 0) app->start.chosen = i;
+}
+
+void view_open_start_scene(view_app *app, uint32_t number) {
+    if (number >= app->start.count) return;
+    app->start.chosen = number;
+    const psv_backend backend = app->context == NULL ? app->options.backend : PSV_BACKEND_AUTO;
+    (void)view_start_load(app, app->start.scenes[number].name, backend);
+}
+
+bool view_press_start(view_app *app, SDL_Keycode key) {
+    if (!app->start.shown) return false;
+    if (key == SDLK_F11) return false;
+    if (key == SDLK_ESCAPE && app->world != NULL) app->start.shown = false;
+    if (view_start_key(&app->start, key, view_hud_start_columns(app->hud)))
+        view_open_start_scene(app, app->start.chosen);
+    return true;
 }
 
 void view_next_scene(view_app *app, int direction) {
@@ -184,6 +210,16 @@ void view_next_scene(view_app *app, int direction) {
     if (count == 0) return;
     int next = current < 0 ? 0 : (current + direction + count) % count;
     view_start_load(app, psv_shipped_scene_name((uint32_t)next), PSV_BACKEND_AUTO);
+}
+
+void view_toggle_overlays(view_app *app, uint32_t overlays) {
+    const bool forces = (overlays & ~app->overlays & VIEW_OVERLAY_FORCES) != 0;
+    if (forces && app->load != NULL) return; // one scene after another
+    app->overlays ^= overlays;
+    app->stale = true;
+    if (!forces || app->scene == NULL || psv_world_event_counts(app->world).bytes > 0) return;
+    view_toast(app, "the scene begins again, with a list of its contacts");
+    (void)view_start_load(app, app->scene_name, PSV_BACKEND_AUTO);
 }
 
 // A switch of method forgets the pairs of the step: what a later check needs of them is counted before.

@@ -131,6 +131,16 @@ typedef struct source {
     uint64_t bytes;
 } source;
 
+// Of the last step; 0 in a world that lists none.
+static uint64_t count_contacts(view_streams *streams, psv_world *world) {
+    psv_event_counts counts = {0};
+    const psv_buffer buffer = psv_world_event_counts(world);
+    if (buffer.bytes < sizeof counts) return 0;
+    if (psv_download(streams->context, &counts, buffer, sizeof counts) != PSV_OK) return 0;
+    const uint64_t room = psv_world_contacts(world).bytes / sizeof(psv_contact);
+    return counts.contacts < room ? counts.contacts : room;
+}
+
 static int collect_sources(view_streams *streams, psv_world *world, uint32_t wanted, source *sources) {
     uint64_t n = psv_world_slot_count(world);
     uint64_t pairs = 0;
@@ -143,6 +153,7 @@ static int collect_sources(view_streams *streams, psv_world *world, uint32_t wan
     }
     streams->slots = n;
     streams->pairs = pairs;
+    streams->contacts = (wanted & (1u << VIEW_STREAM_CONTACTS)) != 0 ? count_contacts(streams, world) : 0;
     const source all[] = {
         {VIEW_STREAM_POSITIONS, psv_world_positions(world), 16 * n},
         {VIEW_STREAM_ROTATIONS, psv_world_rotations(world), 16 * n},
@@ -150,6 +161,7 @@ static int collect_sources(view_streams *streams, psv_world *world, uint32_t wan
         {VIEW_STREAM_SHAPES, psv_world_shape_indices(world), 4 * n},
         {VIEW_STREAM_BOXES, psv_world_boxes(world), sizeof(psv_aabb) * n},
         {VIEW_STREAM_PAIRS, finder != NULL ? psv_pair_buffer(finder) : (psv_buffer){0}, sizeof(psv_pair) * pairs},
+        {VIEW_STREAM_CONTACTS, psv_world_contacts(world), sizeof(psv_contact) * streams->contacts},
     };
     int count = 0;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {

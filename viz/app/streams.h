@@ -13,10 +13,11 @@ typedef enum view_stream_name {
     VIEW_STREAM_SHAPES = 3,
     VIEW_STREAM_BOXES = 4,
     VIEW_STREAM_PAIRS = 5,
-    VIEW_STREAM_KEYS = 6,    // written by keys.comp, sorted by CUDA; used with interop only
-    VIEW_STREAM_ORDER = 7,   // slots in sorted order
-    VIEW_STREAM_PICTURE = 8, // a ray-traced picture, four bytes a pixel
-    VIEW_STREAM_COUNT = 9
+    VIEW_STREAM_KEYS = 6,     // written by keys.comp, sorted by CUDA; used with interop only
+    VIEW_STREAM_ORDER = 7,    // slots in sorted order
+    VIEW_STREAM_PICTURE = 8,  // a ray-traced picture, four bytes a pixel
+    VIEW_STREAM_CONTACTS = 9, // psv_contact; of worlds with contact events
+    VIEW_STREAM_COUNT = 10
 } view_stream_name;
 
 #define VIEW_STREAM_REGIONS 3 // mapped buffers: the GPU may still read two older frames
@@ -44,15 +45,16 @@ typedef struct view_streams {
     view_stream streams[VIEW_STREAM_COUNT];
     GLsync fences[VIEW_STREAM_REGIONS];
     uint64_t frame;
-    uint64_t slots; // bodies held
-    uint64_t pairs; // pairs held
+    uint64_t slots;    // bodies held
+    uint64_t pairs;    // pairs held
+    uint64_t contacts; // likewise
 } view_streams;
 
 void view_create_streams(view_streams *streams, psv_context *context, bool refuse_interop);
 void view_destroy_streams(view_streams *streams);
 
-// Copies the arrays that `wanted` names (bits of view_stream_name) from the world as it is now. Blocks for pairs, and
-// where the host is on the way. False with a message when memory or the device failed.
+// Copies the arrays that `wanted` names (bits of view_stream_name) from the world as it is now. Blocks for pairs and
+// contacts, and where the host is on the way. False with a message when memory or the device failed.
 bool view_update_streams(view_streams *streams, psv_world *world, uint32_t wanted, view_message *message);
 
 // Room for `bytes` in a stream that something else fills; keeps its name valid.

@@ -40,8 +40,8 @@ static void rewind_scene(view_app *app, uint64_t step) {
 #define SAME_CHANGE_TURNS 30 // a slider or a grip that rests for longer begins another change
 
 void view_before_change(view_app *app, view_change change) {
-    const bool goes_on = change == VIEW_CHANGE_GRAB || change == VIEW_CHANGE_GRAVITY ||
-                         change == VIEW_CHANGE_WIND || change == VIEW_CHANGE_SUBSTEPS;
+    const bool goes_on = change == VIEW_CHANGE_GRAB || change == VIEW_CHANGE_GRAVITY || change == VIEW_CHANGE_WIND ||
+                         change == VIEW_CHANGE_SUBSTEPS;
     const bool same = goes_on && change == app->last_change && app->frame - app->changed_turn <= SAME_CHANGE_TURNS;
     app->last_change = change;
     app->changed_turn = app->frame;
@@ -90,12 +90,12 @@ void view_move_time(view_app *app, int64_t frames) {
 
 // What a step would leave is not in the file.
 static void drop_boxes(view_app *app) {
-    const uint32_t boxes = VIEW_OVERLAY_BOXES | VIEW_OVERLAY_PAIRS | VIEW_OVERLAY_CELLS;
+    const uint32_t boxes = VIEW_OVERLAY_BOXES | VIEW_OVERLAY_PAIRS | VIEW_OVERLAY_CELLS | VIEW_OVERLAY_FORCES;
     const bool coloured = app->colour == VIEW_COLOUR_PAIRS || app->colour == VIEW_COLOUR_CELL;
     if (!coloured && (app->overlays & boxes) == 0) return;
     app->overlays &= ~boxes;
     if (coloured) app->colour = VIEW_COLOUR_BODY;
-    view_toast(app, "a replay has no boxes and pairs, only their number");
+    view_toast(app, "a replay has no boxes, pairs and contacts, only their number");
 }
 
 // A run measures its size in the first frame and in every 120th; from there on its picture is by that size.

@@ -302,7 +302,7 @@ static bool measure(view_model *model, const float (*positions)[4], const float 
     body_place *places = malloc((count + 1) * sizeof *places);
     if (places == NULL) return false;
     float half[3] = {0.0f, 0.0f, 0.0f};
-    double radius_sum = 0.0, area = 0.0, volume = 0.0;
+    double radius_sum = 0.0, mass_sum = 0.0, area = 0.0, volume = 0.0;
     float speed = 0.0f;
     uint64_t used = 0, stride = (count + SAMPLE_BODIES - 1) / SAMPLE_BODIES;
     for (int axis = 0; axis < 3; ++axis) {
@@ -314,6 +314,7 @@ static bool measure(view_model *model, const float (*positions)[4], const float 
             places[used++] = (body_place){positions[i][axis], radius * radius};
             if (axis != 0) continue;
             radius_sum += radius;
+            mass_sum += 1.0 / (double)velocities[i][3];
             area += (double)radius * radius;
             volume += (double)radius * radius * radius;
             speed = fmaxf(speed, glm_vec3_norm((float *)velocities[i]));
@@ -322,6 +323,7 @@ static bool measure(view_model *model, const float (*positions)[4], const float 
     }
     free(places);
     model->mean_radius = used > 0 ? (float)(radius_sum / (double)used) : 0.5f;
+    model->mean_mass = used > 0 ? (float)(mass_sum / (double)used) : 1.0f;
     // Of the bodies that fill the picture; half of it, for the sphere around all centres has room at its sides.
     float seen_radius = area > 0.0 ? fmaxf((float)(0.5 * volume / area), model->mean_radius) : model->mean_radius;
     model->radius = fmaxf(glm_vec3_norm(half) + seen_radius, 2.0f * seen_radius);

@@ -57,6 +57,7 @@ typedef struct view_model {
     uint32_t geometry_count;
     float centre[3], radius; // of the moving bodies, as last measured
     float mean_radius;       // of a body, likewise
+    float mean_mass;         // likewise
     float largest_speed;     // likewise
 } view_model;
 

@@ -115,6 +115,21 @@ static void draw_speed_lines(view_renderer *renderer, const view_frame *frame) {
     glDrawArrays(GL_LINES, 0, (GLsizei)(2 * slots));
 }
 
+#define LONGEST_FORCE 12.0f // times the mean radius of bodies
+
+static void draw_contact_lines(view_renderer *renderer, const view_frame *frame) {
+    const uint64_t contacts = frame->streams->contacts;
+    const uint64_t chunk = renderer->block_limit / sizeof(psv_contact) / 1024 * 1024;
+    glUseProgram(renderer->programs.contact_lines);
+    glUniform2f(0, frame->metres_per_newton, LONGEST_FORCE * frame->model->mean_radius);
+    for (uint64_t first = 0; first < contacts; first += chunk) {
+        const uint64_t count = contacts - first < chunk ? contacts - first : chunk;
+        view_bind_stream(frame->streams, VIEW_STREAM_CONTACTS, 0, sizeof(psv_contact) * first,
+                         sizeof(psv_contact) * count);
+        glDrawArrays(GL_LINES, 0, (GLsizei)(2 * count));
+    }
+}
+
 void view_draw_overlays(view_renderer *renderer, const view_frame *frame) {
     if (frame->overlays == 0 || frame->streams->slots == 0) return;
     renderer->constants.frame_counts[1] = 0;
@@ -127,6 +142,7 @@ void view_draw_overlays(view_renderer *renderer, const view_frame *frame) {
     if ((frame->overlays & VIEW_OVERLAY_CELLS) != 0) draw_box_lines(renderer, frame, 1);
     glDisable(GL_DEPTH_TEST); // the following lines lie inside the bodies
     if ((frame->overlays & VIEW_OVERLAY_SPEEDS) != 0) draw_speed_lines(renderer, frame);
+    if ((frame->overlays & VIEW_OVERLAY_FORCES) != 0) draw_contact_lines(renderer, frame);
     if ((frame->overlays & VIEW_OVERLAY_PAIRS) != 0) draw_pair_lines(renderer, frame);
     if ((frame->overlays & VIEW_OVERLAY_ORDER) != 0) draw_order_lines(renderer, frame);
     glEnable(GL_DEPTH_TEST);

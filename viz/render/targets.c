@@ -27,6 +27,7 @@ bool view_build_programs(view_programs *p, view_message *m) {
            build(&p->box_lines, "box_lines.vert", "line.frag", m) &&
            build(&p->pair_lines, "pair_lines.vert", "line.frag", m) &&
            build(&p->speed_lines, "speed_lines.vert", "line.frag", m) &&
+           build(&p->contact_lines, "contact_lines.vert", "line.frag", m) &&
            build(&p->order_lines, "order_lines.vert", "line.frag", m) &&
            build(&p->occlusion, "occlusion.comp", NULL, m) && build(&p->light, "lighting.glsl light.comp", NULL, m) &&
            build(&p->composite, "composite.comp", NULL, m) && build(&p->traced, "traced.comp", NULL, m);

@@ -47,7 +47,7 @@ typedef struct view_programs {
     GLuint cull, commands, order, keys, values;
     GLuint point, sphere, box, cast, ordered, surface, clear_surface;
     GLuint shadow_point, shadow_box, shadow_hull, shadow_surface;
-    GLuint box_lines, pair_lines, order_lines, speed_lines;
+    GLuint box_lines, pair_lines, order_lines, speed_lines, contact_lines;
     GLuint occlusion, light, composite, traced;
 } view_programs;
 
@@ -95,6 +95,7 @@ typedef struct view_frame {
     float cell_edge;
     float speed_scale;
     float pair_scale;
+    float metres_per_newton; // of lines of contact forces
 } view_frame;
 
 bool view_create_renderer(view_renderer *renderer, const view_window *window, uint64_t block_limit,

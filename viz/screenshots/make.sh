@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes the README's pictures and a short video where ffmpeg is there; with --gallery the scenes of docs/gallery.md
-# and their pictures, for which ImageMagick has to be there.
+# and their pictures, and the small ones of the viewer's start page, for which ImageMagick has to be there.
 # usage: viz/screenshots/make.sh PAIRSIEVE_VIEW [FOLDER]     (default folder: here)
 #        viz/screenshots/make.sh --gallery PAIRSIEVE_VIEW
 set -eu
@@ -23,12 +23,20 @@ bodies_of() {
     esac
 }
 
+# The frame that the start page shows, where the one after five seconds says less.
+start_frame_of() {
+    case $1 in
+    *) echo 300 ;;
+    esac
+}
+
 gallery() {
     page=$here/../../docs/gallery.md
     pictures=$here/../../docs/pictures/gallery
+    start=$here/../start/pictures
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
-    mkdir -p "$pictures"
+    mkdir -p "$pictures" "$start"
     # The part before the scenes is written by hand.
     sed '/^## Scenes$/,$d' "$page" >"$work/gallery.md"
     {
@@ -37,7 +45,7 @@ gallery() {
         echo 'Shipped scenes as the viewer shows them: at the beginning, and after five seconds.'
         # Backquotes are the page's.
         # shellcheck disable=SC2016
-        echo 'Each opens with `pairsieve-view NAME`; `--bodies` makes most of them larger.'
+        echo '`pairsieve-view` alone opens on a page with all of them. Each opens with `pairsieve-view NAME`; `--bodies` makes most of them larger.'
         # shellcheck disable=SC2016
         echo '`viz/screenshots/make.sh --gallery` makes this part.'
     } >>"$work/gallery.md"
@@ -48,6 +56,7 @@ gallery() {
         # shellcheck disable=SC2086
         for frames in 6 300; do shoot "$name" $frames "$work/$frames.png" ${bodies:+--bodies $bodies} </dev/null; done
         convert "$work/6.png" "$work/300.png" -resize 480x270 +append -quality 82 "$pictures/$name.jpg"
+        convert "$work/$(start_frame_of "$name").png" -strip -resize 240x135 -quality 78 "$start/start_$name.jpg"
         printf '\n### %s\n\n%s.\n\n![%s: at the beginning and after five seconds](pictures/gallery/%s.jpg)\n' \
             "$name" "$(printf '%s' "$sentence" | cut -c 1 | tr '[:lower:]' '[:upper:]')$(printf '%s' "$sentence" | cut -c 2-)" \
             "$name" "$name" >>"$work/gallery.md"

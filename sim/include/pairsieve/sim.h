@@ -448,6 +448,7 @@ typedef struct psv_scene_options {
     const char *broad_phase; // NULL: as the scene says
     const char *sort_method; // NULL: as the scene says
     bool sleeping;           // psv_world_def.sleeping, where the scene has no gravity of its bodies; default false
+    bool contact_events;     // psv_world_def.contact_events; a snapshot has its own; default false
 } psv_scene_options;
 
 psv_scene_options psv_default_scene_options(void);

@@ -1,0 +1,15 @@
+# cmake -DOUT=file.c -DFILES=a.jpg,b.jpg -P embed_pictures.cmake: the pictures as one C source.
+set(bodies "")
+set(table "")
+string(REPLACE "," ";" files "${FILES}")
+foreach(file IN LISTS files)
+    get_filename_component(name ${file} NAME_WE)
+    string(REGEX REPLACE "^start_" "" name ${name})
+    file(READ ${file} hex HEX)
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+    string(REGEX REPLACE "((0x[0-9a-f][0-9a-f],){20})" "\\1\n" bytes "${bytes}")
+    string(APPEND bodies "static const unsigned char ${name}_bytes[] = {\n${bytes}};\n")
+    string(APPEND table "    {\"${name}\", ${name}_bytes, sizeof ${name}_bytes},\n")
+endforeach()
+file(WRITE ${OUT} "// Made by embed_pictures.cmake.\n#include \"start_page.h\"\n\n${bodies}
+const view_start_picture view_start_pictures[] = {\n${table}    {NULL, NULL, 0}};\n")
