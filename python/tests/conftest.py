@@ -103,3 +103,16 @@ def device(request):
     if request.param == "cuda" and not pairsieve.cuda_available():
         pytest.skip("no CUDA device")
     return request.param
+
+
+def pytest_collection_modifyitems(items):
+    """Ctrl-C is timed: its tests come last, when no type checker runs beside them."""
+    items.sort(key=lambda item: item.path.name == "test_interrupts.py")
+
+
+def pytest_collection_finish(session):
+    """Type checkers take the longest, and need no other test."""
+    if not session.config.option.collectonly:
+        for item in session.items:
+            if item.path.name == "test_types.py" and hasattr(item, "callspec"):
+                item.module.begin(item)

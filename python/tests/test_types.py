@@ -1,5 +1,9 @@
-"""Type checkers: clean for the package and the examples, and they find mistakes of programs that use it."""
+"""Type checkers: clean for the package and the examples, and they find mistakes of programs that use it.
 
+They run one after the other beside the tests of other files: conftest.py calls `begin` before the first test.
+"""
+
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -30,18 +34,41 @@ def check(checker, *paths, **environment):
     return words, {(file, int(line)) for file, line in re.findall(FOUND[checker], words)}, ran.returncode
 
 
+def check_mistakes(checker):
+    home = pathlib.Path(pairsieve.__file__).parent.parent
+    # mypy finds an installed package by itself, and refuses its folder here.
+    return check(checker, *MISTAKES, **({} if home.name == "site-packages" else {"MYPYPATH": str(home)}))
+
+
+def check_package(checker):
+    return check(checker, ROOT / "python/pairsieve", *EXAMPLES, MYPYPATH=str(ROOT / "python"))
+
+
+def begin(item):
+    """Starts the checker of a test, or puts it behind those that were started."""
+    calls = {"test_planted_mistakes_are_found": check_mistakes, "test_package_and_examples_are_clean": check_package}
+    started[item.name] = background.submit(calls[item.originalname], item.callspec.params["checker"])
+
+
+background = concurrent.futures.ThreadPoolExecutor(max_workers=1)
+started = {}
+
+
+@pytest.fixture
+def answer(request):
+    return started[request.node.name].result()
+
+
 @pytest.mark.parametrize("checker", CHECKERS)
-def test_planted_mistakes_are_found(checker):
+def test_planted_mistakes_are_found(checker, answer):
     programs = {path.name: path.read_text(encoding="utf-8").splitlines() for path in MISTAKES}
     wrong = {(name, number) for name, lines in programs.items() for number, line in enumerate(lines, 1) if line.endswith("  # wrong")}
     assert len(wrong) >= 180 and sum(map(len, programs.values())) >= 500
-    home = pathlib.Path(pairsieve.__file__).parent.parent
-    # mypy finds an installed package by itself, and refuses its folder here.
-    words, found, _ = check(checker, *MISTAKES, **({} if home.name == "site-packages" else {"MYPYPATH": str(home)}))
+    words, found, _ = answer
     assert found == wrong, f"not found: {sorted(wrong - found)}; too many: {sorted(found - wrong)}\n{words}"
 
 
 @pytest.mark.parametrize("checker", CHECKERS)
-def test_package_and_examples_are_clean(checker):
-    words, found, code = check(checker, ROOT / "python/pairsieve", *EXAMPLES, MYPYPATH=str(ROOT / "python"))
+def test_package_and_examples_are_clean(checker, answer):
+    words, found, code = answer
     assert code == 0 and not found, words
