@@ -100,9 +100,13 @@ def install() -> list[str]:
     """Puts these functions in place of radius_graph and radius in every module of PyTorch Geometric and torch_cluster that is loaded.
 
     Returns the names that were replaced, e.g. "torch_geometric.nn.radius_graph". Modules that are imported later take what their
-    package has by then.
+    package has by then. Models that call these functions can be compiled by TorchScript.
     """
     ours = {"radius_graph": radius_graph, "radius": radius}
+    if "torch" in sys.modules:
+        from . import _torchscript
+
+        ours = {"radius_graph": _torchscript.radius_graph, "radius": _torchscript.radius}
     replaced = []
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] not in ("torch_geometric", "torch_cluster") or module is None:

@@ -13,7 +13,6 @@ import pytest
 LEFT_OUT = {
     "test_sap_auto_sort_selection": "asks newton's own class which of its sorts it chose",
     "test_sap_single_segment_uses_radix_sort": "counts newton's calls of Warp's sort",
-    "test_radius_graph_jit": "compiles radius_graph with TorchScript, which takes no call of another library",
 }
 
 # Of mujoco_warp: they capture steps. Warp's capture on the CPU would not run pairsieve again, which therefore refuses; on CUDA it does.
@@ -30,7 +29,7 @@ NEWTON_ON_THE_CPU = {
 
 def torch_cluster():
     """Its tests, with the package itself where it is not installed."""
-    import torch
+    import torch  # noqa: F401 (install() puts what TorchScript compiles in place where PyTorch is loaded)
     from pairsieve import pyg
 
     try:
@@ -43,19 +42,47 @@ def torch_cluster():
         sys.modules["torch_cluster"] = torch_cluster
         torch_cluster.radius = torch_cluster.radius_graph = lambda *_: None
     pyg.install()
-    # The same function again where its tests compile it: TorchScript takes no call of another library.
-    torch.jit.script = lambda function: function
+
+
+class Rows:
+    """Of torch_sparse.SparseTensor what `triplets` of PyTorch Geometric asks for: a matrix by rows, and rows of it."""
+
+    def __init__(self, row, col, value, sparse_sizes):
+        order = (row * sparse_sizes[1] + col).argsort()
+        self.set(row[order], col[order], value[order], sparse_sizes[0])
+
+    def set(self, row, col, value, size):
+        self.entries, self.counts = (row, col, value), row.bincount(minlength=size)
+        self.storage = types.SimpleNamespace(row=lambda: row, col=lambda: col, value=lambda: value)
+        return self
+
+    def __getitem__(self, chosen):
+        counts = self.counts[chosen]
+        row = counts.new_tensor(range(len(chosen))).repeat_interleave(counts)
+        within = counts.new_tensor(range(len(row))) - (counts.cumsum(0) - counts)[row]
+        place = (self.counts.cumsum(0) - self.counts)[chosen][row] + within
+        return Rows.__new__(Rows).set(row, self.entries[1][place], self.entries[2][place], len(chosen))
+
+    def set_value(self, _):
+        return self
+
+    def sum(self, dim):
+        return self.counts
 
 
 def torch_geometric():
     import torch_geometric.nn.models
     import torch_geometric.testing as testing
-    import torch_geometric.transforms  # noqa: F401
+    import torch_geometric.transforms
     from pairsieve import pyg
 
     assert "torch_geometric.nn.radius_graph" in pyg.install()
-    real = testing.withPackage  # of pyg_lib and torch_cluster the tests need radius_graph alone
-    testing.withPackage = lambda *names: real(*[name for name in names if name not in ("pyg_lib", "torch_cluster")])
+    # Of pyg_lib and torch_cluster the tests need radius_graph alone, of torch_sparse what Rows has.
+    real, needless = testing.withPackage, ["pyg_lib", "torch_cluster"]
+    if not torch_geometric.typing.WITH_TORCH_SPARSE:
+        torch_geometric.nn.models.dimenet.SparseTensor = Rows
+        needless.append("torch_sparse")
+    testing.withPackage = lambda *names: real(*[name for name in names if name not in needless])
 
 
 def newton():

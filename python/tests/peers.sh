@@ -45,6 +45,7 @@ for name in $names; do
         clone torch_cluster https://github.com/rusty1s/pytorch_cluster && run torch_cluster "$checkouts/torch_cluster/test/test_radius.py" ;;
     torch_geometric)
         tests=$checkouts/torch_geometric/test
+        export FULL_TEST=1 # TorchScript, too
         clone torch_geometric https://github.com/pyg-team/pytorch_geometric && run torch_geometric "$tests/nn/pool/test_pool.py" \
             "$tests/transforms/test_radius_graph.py" "$tests"/nn/models/test_schnet.py "$tests"/nn/models/test_dimenet.py \
             "$tests"/nn/models/test_visnet.py "$tests"/nn/models/test_gnnff.py ;;

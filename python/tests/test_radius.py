@@ -172,3 +172,20 @@ def test_pyg_install():
         assert edges.tolist() == [[1, 0], [0, 1]]
     finally:
         nn.radius_graph = before
+
+
+def test_pyg_in_torchscript():
+    """A compiled model finds the same edges; what a call leaves out has its default."""
+    torch = pytest.importorskip("torch")
+    from pairsieve import _torchscript, pyg
+
+    class Model(torch.nn.Module):
+        def forward(self, x: torch.Tensor, batch: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+            return _torchscript.radius_graph(x, r=0.3, batch=batch, loop=True), _torchscript.radius(x, x, 0.3, batch, batch, 3)
+
+    points, batch = torch.rand(200, 3, generator=torch.Generator().manual_seed(1)), torch.arange(200) % 3
+    compiled = torch.jit.script(Model())
+    for groups in (batch, None):
+        edges, between = compiled(points, groups)
+        assert len(edges[0]) > 200 and torch.equal(edges, pyg.radius_graph(points, 0.3, groups, loop=True))
+        assert torch.equal(between, pyg.radius(points, points, 0.3, groups, groups, 3))
