@@ -23,13 +23,6 @@ bodies_of() {
     esac
 }
 
-# The frame that the start page shows, where the one after five seconds says less.
-start_frame_of() {
-    case $1 in
-    *) echo 300 ;;
-    esac
-}
-
 gallery() {
     page=$here/../../docs/gallery.md
     pictures=$here/../../docs/pictures/gallery
@@ -56,7 +49,7 @@ gallery() {
         # shellcheck disable=SC2086
         for frames in 6 300; do shoot "$name" $frames "$work/$frames.png" ${bodies:+--bodies $bodies} </dev/null; done
         convert "$work/6.png" "$work/300.png" -resize 480x270 +append -quality 82 "$pictures/$name.jpg"
-        convert "$work/$(start_frame_of "$name").png" -strip -resize 240x135 -quality 78 "$start/start_$name.jpg"
+        convert "$work/300.png" -strip -resize 240x135 -quality 78 "$start/start_$name.jpg"
         printf '\n### %s\n\n%s.\n\n![%s: at the beginning and after five seconds](pictures/gallery/%s.jpg)\n' \
             "$name" "$(printf '%s' "$sentence" | cut -c 1 | tr '[:lower:]' '[:upper:]')$(printf '%s' "$sentence" | cut -c 2-)" \
             "$name" "$name" >>"$work/gallery.md"
