@@ -171,8 +171,8 @@ static void gather_candidates(scanner *row) {
     if (row->candidates > PSVI_SCAN_CHUNK) return;
     for (uint32_t i = 0; i < row->run_count; ++i) {
         const uint32_t first = row->runs[i].first, count = row->runs[i].end - first;
-        for (uint32_t j = 0; j < count;
-             j += PSVI_SCAN_LANES) { // whole vectors; the next run overwrites what is too much
+        // Whole vectors: the next run overwrites what is too much.
+        for (uint32_t j = 0; j < count; j += PSVI_SCAN_LANES) {
             for (int axis = 0; axis < 3; ++axis)
                 memcpy(row->near_axis[axis] + row->near_count + j, points->axis[axis] + first + j, PSVI_SCAN_LANES * 4);
             memcpy(row->near + row->near_count + j, points->order + first + j, PSVI_SCAN_LANES * 4);

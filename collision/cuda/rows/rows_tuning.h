@@ -15,9 +15,9 @@
 #define ROWS_TRY_PARTNERS 128  // other sampled boxes that each of them is compared with to tell that
 #define ROWS_DOUBTS 4          // pairs in doubt of a box, at most, before the sweeps over rounded boxes are left out
 #define ROWS_PAUSE_LEAST 8     // frames that a sweep over rounded boxes, or the bins, are left out for at first,
-#define ROWS_PAUSE_MOST                                                                                                \
-    256 // and at most (psvi_backoff); a ratio is tried again after as many, a sweep in place of the
-        // tree after twice as many
+// And at most (psvi_backoff). A ratio is tried again after as many frames, a sweep in place of the tree after twice as
+// many.
+#define ROWS_PAUSE_MOST 256
 // One level for nearly all boxes, and a few larger ones that look down into it: how its limit is chosen. What boxes
 // cost then, in instructions of a lane, about.
 #define ROWS_DOWN_BINS 64             // of sampled extents, four an octave
