@@ -137,16 +137,16 @@ fi
 for language in C CXX; do
     for kind in static shared; do
         with_cmake "$kind" $language "core;sort;collision;sim" 20 -DCMAKE_BUILD_TYPE=Debug -DCMAKE_PREFIX_PATH="$work/$kind"
-        with_pkg_config "$kind" "$work/$kind" $language
     done
 done
+with_pkg_config static "$static" C
+with_pkg_config shared "$shared" CXX
 
 # As a part of a project, on a machine without jansson: the libraries for the CPU but sim.
 PKG_CONFIG_LIBDIR=$work/nothing
 export PKG_CONFIG_LIBDIR
 unset PKG_CONFIG_PATH
 with_cmake part C "core;sort;collision" 17 -DPAIRSIEVE_SOURCE="$source" -DCMAKE_BUILD_TYPE=Debug
-with_cmake part CXX "core;sort;collision" 17 -DPAIRSIEVE_SOURCE="$source" -DCMAKE_BUILD_TYPE=Debug
 grep -q 'PAIRSIEVE_CUDA:STRING=OFF' "$work/part-C/CMakeCache.txt"
 [ ! -d "$work/part-C/pairsieve/sim" ]
 echo "optimized, in a project that says nothing about it"
