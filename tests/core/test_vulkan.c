@@ -644,6 +644,7 @@ static void test_refused_while_recording(void **state) {
     assert_int_equal(psv_download(given, words, keys, 12), PSV_OK);
     assert_true(words[0] == 1 && words[1] == 2 && words[2] == 3);
     assert_int_equal(psv_begin_vulkan_record(second, NULL), PSV_ERROR_ARGUMENT);
+    psv_destroy_vulkan_record(second);
     assert_int_equal(psv_create_vulkan_record(own, &second), PSV_ERROR_UNSUPPORTED);
     assert_non_null(strstr(psv_last_error(own), "def.vulkan"));
     assert_int_equal(psv_set_vulkan_semaphores(own, NULL, 0, &semaphore, 1), PSV_ERROR_UNSUPPORTED);
