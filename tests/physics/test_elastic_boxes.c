@@ -1,5 +1,6 @@
 // One elastic, smooth body alone in a box without gravity keeps its energy, whatever its shape, through hundreds of
 // hits.
+#include "../test_scale.h"
 #include "mesh_points.h"
 
 enum { E_BALL, E_BOX, E_CAPSULE, E_HULL, E_DIE, E_COMPOUND, SHAPES };
@@ -74,7 +75,7 @@ static void elastic_bodies_keep_their_energy(void **unused) {
     for (int planes = 0; planes < 2; ++planes)
         for (int kind = 0; kind < SHAPES; ++kind) {
             uint64_t seed = 7;
-            for (int i = 0; i < (on_cuda() ? 1 : 3); ++i) {
+            for (int i = 0; i < (on_cuda() || test_scale() > 1 ? 1 : 3); ++i) {
                 const double share = kept_energy(kind, planes, &seed, 3, on_cuda() ? 10 : 60);
                 const bool good = share > 0.98 && share < 1.01;
                 (void)printf("%s between %s: keeps %.4f of its energy%s\n", shape_names[kind],

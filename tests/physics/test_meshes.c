@@ -1,6 +1,7 @@
 // Meshes as surfaces: what slides or rolls over one feels no edge where there is none, and what lies across walls,
 // ridges and edges stays there.
 #include "../own_file.h"
+#include "../test_scale.h"
 #include "mesh_points.h"
 
 static psv_world_def heavy_def(void) { return stage_def(16); }
@@ -104,12 +105,15 @@ static ride ride_over(int floor, int kind, double scale, float speed) {
     return r;
 }
 
+// Few rides: where each takes long.
+static bool has_few(void) { return on_cuda() || test_scale() > 1; }
+
 // Speeds are those at which as many lengths pass as 1 to 15 m/s are at a size of 1 m, by the square root of the scale.
 static int count_bad_rides(int floor, double scale) {
     static const float speeds[4] = {1, 3, 8, 15};
     int wrong = 0;
     for (int kind = BALL; kind < KINDS; ++kind)
-        for (int i = scale == 1 && !on_cuda() ? 0 : 1; i < 4; i += scale == 1 && !on_cuda() ? 1 : 2) {
+        for (int i = scale == 1 && !has_few() ? 0 : 1; i < 4; i += scale == 1 && !has_few() ? 1 : 2) {
             const ride r = ride_over(floor, kind, scale, speeds[i] * (float)sqrt(scale));
             const bool good = r.kept > 0.99 && r.kept < 1.005 && r.hop < 0.005 * fmax(scale, 0.05);
             (void)printf("%s, scale %g, %s at %g m/s: keeps %.4f, hops %.5f m%s\n", floor_names[floor], scale,
@@ -124,7 +128,7 @@ static void flat_meshes_have_no_edges(void **unused) {
     static const double scales[3] = {0.05, 1, 100};
     int wrong = 0;
     for (int floor = MESH; floor <= IRREGULAR; ++floor)
-        for (int k = on_cuda(); k < (on_cuda() ? 2 : 3); ++k)
+        for (int k = has_few(); k < (has_few() ? 2 : 3); ++k)
             wrong += count_bad_rides(floor, scales[k]);
     assert_int_equal(wrong, 0);
 }
@@ -134,7 +138,7 @@ static void flush_boxes_are_smooth(void **unused) {
     static const double scales[3] = {0.05, 1, 100};
     int wrong = 0;
     for (int floor = BOXES; floor <= HULLS; ++floor)
-        for (int k = on_cuda(); k < (on_cuda() ? 2 : 3); ++k)
+        for (int k = has_few(); k < (has_few() ? 2 : 3); ++k)
             wrong += count_bad_rides(floor, scales[k]);
     assert_int_equal(wrong, 0);
 }
