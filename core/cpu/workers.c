@@ -12,6 +12,7 @@
 
 #include "../float_mode.h"
 #include "../portable/aligned_memory.h"
+#include "turns.h"
 
 int psvi_count_cores(void) {
 #if defined(__linux__)
@@ -42,14 +43,6 @@ static void run_call(void *data, uint32_t index) {
 // The caller takes tasks like every other thread, so it waits only for tasks that others have begun: threads that get
 // no core cost nothing. Who has nothing to do looks for a short while, for loops follow each other in a frame, then
 // sleeps.
-
-#define SPINS 2000 // some 20 to 50 microseconds
-
-static void pause_shortly(void) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-}
 
 // Cores with other work: a thread that loses its core in the middle of a piece delays all others for milliseconds. So
 // after a loop that lost threads, loops use as many threads fewer for a short time. The time grows each time that this
@@ -160,8 +153,8 @@ static void *serve(void *data) {
         help(pool);
         const uint32_t serial = pool->serial;
         (void)pthread_mutex_unlock(&pool->lock);
-        for (uint32_t k = 0; k < SPINS && __atomic_load_n(&pool->serial, __ATOMIC_RELAXED) == serial; ++k)
-            pause_shortly();
+        for (uint32_t k = 0; k < PSVI_SPINS && __atomic_load_n(&pool->serial, __ATOMIC_RELAXED) == serial; ++k)
+            psvi_pause();
         (void)pthread_mutex_lock(&pool->lock);
         while (pool->serial == serial && !pool->over) {
             ++pool->sleepers;
@@ -235,8 +228,8 @@ static bool run_on_pool(psvi_pool *pool, uint32_t count, task_call *call) {
     if (pool->helpers > 0 && pool->sleepers > 0) (void)pthread_cond_broadcast(&pool->wanted);
     take_tasks(pool, false);
     (void)pthread_mutex_unlock(&pool->lock);
-    for (uint32_t k = 0; k < SPINS && __atomic_load_n(&pool->done, __ATOMIC_ACQUIRE) < count; ++k)
-        pause_shortly();
+    for (uint32_t k = 0; k < PSVI_SPINS && __atomic_load_n(&pool->done, __ATOMIC_ACQUIRE) < count; ++k)
+        psvi_pause();
     (void)pthread_mutex_lock(&pool->lock);
     if (pool->done < count) {
         const double began = psvi_seconds_now();
@@ -338,9 +331,9 @@ static bool helper_is_wanted(const psvi_crew *crew) {
 
 // Returns when `ready`; looks for a short while, then sleeps.
 static void wait_until(psvi_crew *crew, bool (*ready)(const psvi_crew *crew)) {
-    for (uint32_t spins = 0; spins < SPINS; ++spins) {
+    for (uint32_t spins = 0; spins < PSVI_SPINS; ++spins) {
         if (ready(crew)) return;
-        pause_shortly();
+        psvi_pause();
     }
     (void)pthread_mutex_lock(&crew->lock);
     (void)__atomic_fetch_add(&crew->sleepers, 1, __ATOMIC_SEQ_CST);

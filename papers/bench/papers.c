@@ -1,10 +1,10 @@
 // bench_sort --papers: claim by claim, what the papers measured and what this card says.
 //
 // Every line compares two sorts of the same input on the same card, run alternately; medians. The papers' cards are
-// gone, so only the ratios are compared. The papers' sorters are CUDA's, and are left out where there is none; `split`
-// is OpenGL's too, beside CUDA's where there are both. Sources: Sintorn & Assarsson 2007 (Figures 8, 9, 10), Ha,
-// Krueger, Silva 2009 (Figures 3, 4, 5), García et al. 2014 (Figure 9). Ha et al.'s Figure 6 (the sort's share of a
-// broad phase) is `bench_collision --methods sap3 --sort radix4`.
+// gone, so only the ratios are compared. The papers' sorters are timed on CUDA and left out where there is none;
+// `split` is timed on OpenGL, too. `pairsieve bench papers` draws all of them on every backend. Sources: Sintorn &
+// Assarsson 2007 (Figures 8, 9, 10), Ha, Krueger, Silva 2009 (Figures 3, 4, 5), García et al. 2014 (Figure 9). Ha et
+// al.'s Figure 6 (the sort's share of a broad phase) is `bench_collision --methods sap3 --sort radix4`.
 #include "bench_papers.h"
 
 #include <inttypes.h>

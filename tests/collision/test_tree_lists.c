@@ -12,17 +12,13 @@
 
 #include "../cases/backend_main.h"
 #include "../cases/box_scenes.h"
+#include "../cases/check_call.h"
 
 enum { ITEMS = 900, QUERIES = 1500, KINDS = 3 };
 
 static psv_backend backend = PSV_BACKEND_CPU;
 static psv_context *context;
 static uint64_t base_seed = 1;
-
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        if ((call) != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                      \
-    } while (0)
 
 typedef enum query_kind { RAYS, BOXES, SPHERES } query_kind;
 

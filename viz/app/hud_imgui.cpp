@@ -1,5 +1,6 @@
 // The panel with Dear ImGui.
 #include "hud_parts.h"
+#include "options.h"
 
 #include <backends/imgui_impl_opengl3.h>
 #include <backends/imgui_impl_sdl.h>
@@ -203,11 +204,10 @@ void switches(const view_hud_model &model, view_hud_actions &actions) {
         ImGui::EndChild();
     }
     actions.colour = choose("colour", model.colours);
-    static const char *const overlays[6] = {"boxes", "pairs", "cells", "order", "speeds", "forces"};
-    for (uint32_t i = 0; i < 6; ++i) {
+    for (uint32_t i = 0; i < VIEW_OVERLAY_COUNT; ++i) {
         bool on = (model.overlays >> i & 1u) != 0;
         if (i % 3 != 0) ImGui::SameLine(scaled(i % 3 == 1 ? 96.0f : 182.0f));
-        if (checkbox(overlays[i], on)) actions.toggle_overlays |= 1u << i;
+        if (checkbox(view_overlay_name(i), on)) actions.toggle_overlays |= 1u << i;
     }
     if (checkbox("transparent", model.transparent)) actions.toggle_transparent = true;
     ImGui::SameLine();

@@ -5,6 +5,10 @@
 #include "../render/gl_util.h"
 #include "pairsieve/sim.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef enum view_colour_mode {
     VIEW_COLOUR_BODY = 0,
     VIEW_COLOUR_STATE = 1,
@@ -75,5 +79,9 @@ view_options view_default_options(void);
 // False with a message for a bad option (exit code 2).
 bool view_parse_options(int count, char **arguments, view_options *options, view_message *message);
 void view_print_help(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -254,11 +254,12 @@ bool psvi_may_be_short(const psv_tree *tree, const psvi_item_view *view) {
     return tree->short_sorter != NULL && view->boxes.count <= PSVI_SHORT_KEY_ITEMS;
 }
 
-static psv_status sort_keys(psv_sorter *sorter, const psvi_tree_memory *memory, uint64_t most, const uint64_t *count) {
+// The keys in place, and the number of each in `order`.
+static psv_status sort_keys(psv_sorter *sorter, void *keys, uint32_t *order, uint64_t most, const uint64_t *count) {
     const psvi_sort_request request = {
-        .keys_in = memory->keys,
-        .keys_out = memory->keys,
-        .values_out = memory->order,
+        .keys_in = keys,
+        .keys_out = keys,
+        .values_out = order,
         .value_bytes = 4,
         .implicit_index = true,
         .count = most,
@@ -271,24 +272,19 @@ psv_status psvi_sort_tree_items(psv_tree *tree, const psvi_item_view *view) {
     const psvi_tree_memory *memory = &tree->memory;
     const bool both = psvi_may_be_short(tree, view), counted = both || view->boxes.count_device != NULL;
     psv_status status = PSV_OK;
-    if (both) status = sort_keys(tree->short_sorter, memory, view->boxes.count, &memory->result->short_count);
+    if (both)
+        status =
+            sort_keys(tree->short_sorter, memory->keys, memory->order, view->boxes.count, &memory->result->short_count);
     if (status != PSV_OK) return status;
-    return sort_keys(tree->sorter, memory, view->boxes.count, counted ? &memory->result->count : NULL);
+    return sort_keys(tree->sorter, memory->keys, memory->order, view->boxes.count,
+                     counted ? &memory->result->count : NULL);
 }
 
 psv_status psvi_sort_query_keys(psv_tree *tree, psvi_tree_query *query) {
     const psvi_tree_memory *memory = &tree->memory;
-    const psvi_sort_request request = {
-        .keys_in = memory->query_keys,
-        .keys_out = memory->query_keys,
-        .values_out = memory->query_order,
-        .value_bytes = 4,
-        .implicit_index = true,
-        .count = query->count,
-        .count_device = query->count_device == NULL ? NULL : &memory->result->count,
-    };
     query->order = memory->query_order;
-    return psvi_sort_run(tree->query_sorter, &request);
+    return sort_keys(tree->query_sorter, memory->query_keys, memory->query_order, query->count,
+                     query->count_device == NULL ? NULL : &memory->result->count);
 }
 
 psv_status psvi_clear_tree(psv_tree *tree) {

@@ -1,4 +1,4 @@
-// pairsieve sort: stable key-index radix and hybrid sorts on the CPU and on CUDA.
+// pairsieve sort: stable key-index radix and hybrid sorts on the CPU, CUDA, OpenGL and Vulkan.
 //
 // Every method is stable, so every method gives the same bytes. Keys are compared as their type says, in
 // [begin_bit, end_bit) of the order-preserving unsigned form of the key («transformed key»: the sign bit of signed
