@@ -25,6 +25,7 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/pairsieve-config.cmake
     ${PROJECT_BINARY_DIR}/pairsieve-config.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pairsieve)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/pairsieve-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/pairsieve-config.cmake ${PROJECT_BINARY_DIR}/pairsieve-config-version.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/PairsieveJansson.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pairsieve)
 
 # pkg-config: a file for each library, and pairsieve.pc for all. Found from where the .pc file lies, so that

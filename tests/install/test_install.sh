@@ -146,7 +146,7 @@ with_pkg_config shared "$shared" CXX
 PKG_CONFIG_LIBDIR=$work/nothing
 export PKG_CONFIG_LIBDIR
 unset PKG_CONFIG_PATH
-with_cmake part C "core;sort;collision" 17 -DPAIRSIEVE_SOURCE="$source" -DCMAKE_BUILD_TYPE=Debug
+with_cmake part C "core;sort;collision" 17 -DPAIRSIEVE_SOURCE="$source" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_DISABLE_FIND_PACKAGE_jansson=ON
 grep -q 'PAIRSIEVE_CUDA:STRING=OFF' "$work/part-C/CMakeCache.txt"
 [ ! -d "$work/part-C/pairsieve/sim" ]
 echo "optimized, in a project that says nothing about it"
@@ -172,11 +172,19 @@ quiet "$cmake" -S "$source" -B "$work/bench" -G Ninja -DPAIRSIEVE_CUDA=OFF -DPAI
     -DCMAKE_CXX_COMPILER="$cxx"
 echo "find_package of sim without jansson is refused"
 if "$cmake" -S "$source/tests/install/programs" -B "$work/refused" -G Ninja -DLANGUAGE=C -DCOMPONENTS=sim \
-    -DPROGRAMS="$programs" -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$static" >"$work/log" 2>&1; then
+    -DPROGRAMS="$programs" -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$static" -DCMAKE_DISABLE_FIND_PACKAGE_jansson=ON \
+    >"$work/log" 2>&1; then
     echo "it was not"
     exit 1
 fi
 grep -q 'needs jansson' "$work/log"
+echo "find_package of sim takes jansson's own CMake package where pkg-config has none"
+mkdir "$work/jansson"
+cat >"$work/jansson/janssonConfig.cmake" <<'END'
+add_library(jansson::jansson INTERFACE IMPORTED)
+target_link_libraries(jansson::jansson INTERFACE -ljansson)
+END
+with_cmake package C sim 3 -DCMAKE_PREFIX_PATH="$static" -Djansson_DIR="$work/jansson"
 
 echo "program"
 "$static/bin/pairsieve" --version
