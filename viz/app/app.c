@@ -521,6 +521,7 @@ bool view_turn_app(view_app *app) {
         return false;
     }
     if (kept) view_draw_panel(app);
+    if (options->tell != NULL) view_tell(app);
     finish_turn(app);
     return !app->quit;
 }

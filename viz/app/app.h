@@ -190,6 +190,7 @@ void view_set_cut(view_app *app, float share); // bodies before a plane are not 
 void view_handle_event(view_app *app, const SDL_Event *event);
 void view_hold_keys(view_app *app, float seconds); // camera flight, grabbing
 void view_draw_panel(view_app *app);
+void view_tell(view_app *app); // writes the file of --tell
 float view_app_aspect(const view_app *app);
 void view_row_origin(const view_app *app, float origin[4]); // of view_row_key
 

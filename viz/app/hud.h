@@ -8,6 +8,7 @@
 #include "pairsieve/render.h"
 
 #include <SDL.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -114,6 +115,9 @@ float view_hud_scale(float width, float height, float dpi);
 
 // Where the widget of that name was last drawn, in window coordinates; false when it was not. For scripted input.
 bool view_hud_find(const view_hud *hud, const char *name, int *x, int *y);
+
+// All widgets as last drawn, a line each: "control X Y HALF-WIDTH NAME".
+void view_hud_list(const view_hud *hud, FILE *out);
 
 // Lays out and draws the panel into the bound framebuffer of width x height pixels.
 void view_draw_hud(view_hud *hud, const view_hud_model *model, int width, int height, view_hud_actions *actions);

@@ -26,7 +26,7 @@ float scaled(float length) { return length * own_hud()->scale; }
 void mark(const char *name) {
     view_hud *hud = own_hud();
     const ImVec2 low = ImGui::GetItemRectMin(), high = ImGui::GetItemRectMax();
-    view_item item = {{}, 0.5f * (low.x + high.x), 0.5f * (low.y + high.y)};
+    view_item item = {{}, 0.5f * (low.x + high.x), 0.5f * (low.y + high.y), 0.5f * (high.x - low.x)};
     snprintf(item.name, sizeof item.name, "%s", name);
     hud->items.push_back(item);
 }
@@ -593,6 +593,11 @@ bool view_hud_find(const view_hud *hud, const char *name, int *x, int *y) {
         return true;
     }
     return false;
+}
+
+void view_hud_list(const view_hud *hud, FILE *out) {
+    for (const view_item &item : hud->items)
+        fprintf(out, "control %d %d %d %s\n", (int)item.x, (int)item.y, (int)item.half_width, item.name);
 }
 
 void view_draw_hud(view_hud *hud, const view_hud_model *model, int width, int height, view_hud_actions *actions) {

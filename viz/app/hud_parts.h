@@ -10,7 +10,7 @@
 
 struct view_item {
     char name[32];
-    float x, y;
+    float x, y, half_width;
 };
 
 struct view_hud {

@@ -53,6 +53,8 @@ void view_print_help(void) {
          "  --paused              start paused\n"
          "  --folder FOLDER       where the keys F12, F10 and the panel write files; default: pairsieve in the user's\n"
          "                        folder of pictures (XDG_PICTURES_DIR)\n"
+         "  --tell FILE           for scripts: FILE always says where controls stand in the window\n"
+         "                        (control X Y HALF-WIDTH NAME) and what is set (set NAME VALUE)\n"
          "  --check-sampled       compare pairs of some bodies with brute force, in at most 2% of the time\n"
          "without a display\n"
          "  --headless            no window; needs --frames (default 120). Only what is kept is drawn: the last\n"
@@ -151,9 +153,10 @@ static bool parse_simple(const char *name, const char *value, view_options *o, i
         {"--version", &o->version},
     };
     const text_option texts[] = {
-        {"--screenshot", &o->screenshot}, {"--video", &o->video},      {"--replay", &o->replay},
-        {"--record", &o->record},         {"--csv", &o->csv},          {"--trace", &o->trace},
-        {"--folder", &o->folder},         {"--sort", &o->sort_method}, {"--broad-phase", &o->broad_phase},
+        {"--screenshot", &o->screenshot},   {"--video", &o->video}, {"--replay", &o->replay},
+        {"--record", &o->record},           {"--csv", &o->csv},     {"--trace", &o->trace},
+        {"--folder", &o->folder},           {"--tell", &o->tell},   {"--sort", &o->sort_method},
+        {"--broad-phase", &o->broad_phase},
     };
     *used = 0;
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; ++i) {

@@ -42,6 +42,7 @@ typedef struct view_options {
     const char *replay;      // file in place of a scene; NULL: none
     const char *record;      // file of a replay to write; NULL: none
     const char *folder;      // of files that the user asks for without a name; NULL: in the user's folder of pictures
+    const char *tell;        // file that says where controls stand; NULL: none
     const char *sort_method; // NULL: as the scene says
     const char *broad_phase;
     bool pairs_on_gl;     // pairs of the CPU backend's bodies are found on OpenGL

@@ -67,7 +67,7 @@ void scene(const view_start_page &page, uint32_t i, const grid &g, view_hud_acti
     list->AddText(font, ImGui::GetFontSize(), sentence, IM_COL32(205, 210, 220, 255), shown.sentence, nullptr, g.cell);
     char place[32];
     snprintf(place, sizeof place, "start %s", shown.name);
-    view_item item = {{}, 0.5f * (corner.x + end.x), 0.5f * (corner.y + end.y)};
+    view_item item = {{}, 0.5f * (corner.x + end.x), 0.5f * (corner.y + end.y), 0.5f * size.x};
     snprintf(item.name, sizeof item.name, "%s", place);
     own_hud()->items.push_back(item);
     ImGui::PopID();
