@@ -298,8 +298,8 @@ static int time_transfers(figure_run *run, const figure_device *device, uint64_t
     return fits ? TOOL_DONE : figure_no_memory();
 }
 
-// The share of upload and download in all that was measured of a device at x keys.
-static double transfer_share(const figure_run *run, const char *device, double x) {
+// All that was measured of a device at x keys, ms.
+static double transfer_ms(const figure_run *run, const char *device, double x) {
     double all = 0;
     size_t i;
     const json_t *row;
@@ -307,27 +307,34 @@ static double transfer_share(const figure_run *run, const char *device, double x
         const bool here = strcmp(page_text(row, "source"), "here") == 0 && page_number(row, "x") == x;
         if (here && strcmp(page_text(row, "device"), device) == 0) all += page_number(row, "y");
     }
-    return (figure_value(run, device, "upload", x) + figure_value(run, device, "download", x)) / all;
+    return all;
+}
+
+static int device_transfers(figure_run *run, const figure_device *device, const uint64_t *counts) {
+    for (; *counts != 0; ++counts) {
+        float *keys = malloc(8 * *counts);
+        if (keys == NULL) return figure_no_memory();
+        for (uint64_t i = 0; i < *counts; ++i)
+            keys[i] = (float)((i * 2654435761u) & 0xffffff);
+        const int code = time_transfers(run, device, *counts, keys);
+        free(keys);
+        if (code != TOOL_DONE) return code;
+        const double all = transfer_ms(run, device->name, (double)*counts);
+        if (counts[1] != 0 && 2 * all <= figure_longest_ms(run)) continue;
+        const double moved = figure_value(run, device->name, "upload", (double)*counts) +
+                             figure_value(run, device->name, "download", (double)*counts);
+        figure_say(run, "%s: transfers take %.0f%% of the whole at %.0fK keys. ", device->name, 100 * moved / all,
+                   (double)*counts / 1024);
+        break;
+    }
+    return TOOL_DONE;
 }
 
 int figure_transfers(figure_run *run) {
     static const uint64_t quick[] = {1 << 18, 1 << 19, 1 << 20, 0}, full[] = {1 << 20, 1 << 21, 1 << 22, 1 << 23, 0};
-    const uint64_t *counts = run->job.quick ? quick : full;
     int code = TOOL_DONE;
-    for (int c = 0; counts[c] != 0 && code == TOOL_DONE; ++c) {
-        float *keys = malloc(8 * counts[c]);
-        if (keys == NULL) return figure_no_memory();
-        for (uint64_t i = 0; i < counts[c]; ++i)
-            keys[i] = (float)((i * 2654435761u) & 0xffffff);
-        for (uint32_t d = 0; d < run->device_count && code == TOOL_DONE; ++d)
-            code = time_transfers(run, &run->devices[d], counts[c], keys);
-        free(keys);
-        for (uint32_t d = 0; d < run->device_count && code == TOOL_DONE && counts[c + 1] == 0; ++d) {
-            const char *name = run->devices[d].name;
-            figure_say(run, "%s: transfers take %.0f%% of the whole at %.0fK keys. ", name,
-                       100 * transfer_share(run, name, (double)counts[c]), (double)counts[c] / 1024);
-        }
-    }
+    for (uint32_t d = 0; d < run->device_count && code == TOOL_DONE; ++d)
+        code = device_transfers(run, &run->devices[d], run->job.quick ? quick : full);
     return code;
 }
 
@@ -477,13 +484,35 @@ static int host_buckets(figure_run *run, const uint32_t *buckets, int sizes, uin
     return code;
 }
 
+// 4M keys, or fewer where a sort of so many would take longer than other figures allow.
+static int choose_count(figure_run *run, const figure_device *device, uint64_t *count) {
+    const uint64_t trial = 1 << 18;
+    const figure_sorter hybrid = {.label = "hybrid", .method = "hybrid"};
+    const bool skip = false;
+    figure_times times;
+    const int code = figure_time_sorts(run, device, &hybrid, 1, trial, KEYS_UNIFORM, &skip, &times);
+    *count = 1 << 22;
+    if (code != TOOL_DONE) return code;
+    const double ms = tool_median(times.ms, times.rounds);
+    while (*count > trial && ms * (double)*count / (double)trial > figure_longest_ms(run))
+        *count /= 4;
+    return code;
+}
+
 static int device_buckets(figure_run *run, const figure_device *device, const uint32_t *buckets, int sizes) {
     figure_sorter list[FIGURE_SORTERS];
     figure_times times[FIGURE_SORTERS];
     const bool skip[FIGURE_SORTERS] = {false};
+    uint64_t count;
+    char label[40];
+    int code = choose_count(run, device, &count);
+    if (code != TOOL_DONE) return code;
+    const bool millions = count >= 1 << 20;
+    (void)snprintf(label, sizeof label, "hybrid, %llu%c keys", (unsigned long long)(count >> (millions ? 20 : 10)),
+                   millions ? 'M' : 'K');
     for (int b = 0; b < sizes; ++b)
-        list[b] = (figure_sorter){.label = "hybrid, 4M keys", .method = "hybrid", .hybrid = {buckets[b], 1, false}};
-    const int code = figure_time_sorts(run, device, list, (uint32_t)sizes, 1 << 22, KEYS_UNIFORM, skip, times);
+        list[b] = (figure_sorter){.label = label, .method = "hybrid", .hybrid = {buckets[b], 1, false}};
+    code = figure_time_sorts(run, device, list, (uint32_t)sizes, count, KEYS_UNIFORM, skip, times);
     double least = INFINITY;
     uint32_t best = 0;
     for (int b = 0; b < sizes && code == TOOL_DONE; ++b) {
