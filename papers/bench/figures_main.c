@@ -223,7 +223,7 @@ static int parse(figure_run *run, int argc, char **argv) {
     report_job *job = &run->job;
     const tool_option options[] = {
         {.name = "--quick",
-         .help = "a minute or two: fewer and smaller counts",
+         .help = "two or three minutes: fewer and smaller counts",
          .kind = OPTION_FLAG,
          .target = &job->quick},
         {.name = "--only",
