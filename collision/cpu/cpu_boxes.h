@@ -1,5 +1,5 @@
-// What the CPU methods share: reading box sets, the list of living boxes, boxes as arrays of lanes, the SIMD test of
-// one box against a range of others, and the output of pairs.
+// What the CPU methods share: reading box sets, the list of living boxes, and boxes as arrays of lanes. Also the SIMD
+// test of one box against a range of others, and the output of pairs.
 //
 // For psv_find_pairs_between both sets share one index space: ids from a.count on are boxes of the second set.
 #ifndef PAIRSIEVE_CPU_BOXES_H
@@ -97,8 +97,8 @@ void psvi_follow_order(psv_context *context, uint32_t *ids, const uint32_t *orde
 void psvi_gather_lanes(psv_context *context, const psvi_find_input *input, const uint32_t *ids, uint64_t count,
                        const psvi_lanes *lanes);
 
-// Writes the ids of the boxes of [first, end) that overlap `box` (min[3], max[3]) to `hits` and returns how many.
-// end - first <= PSVI_SCAN_LIMIT; room for PSVI_LANES more ids than that is needed.
+// Writes the ids of the boxes of [first, end) that overlap `box` (min[3], max[3]) to `hits` and returns how many. The
+// range has at most PSVI_SCAN_LIMIT boxes. `hits` needs room for PSVI_LANES more ids than the range has.
 typedef uint32_t (*psvi_scan_lanes)(const psvi_lanes *lanes, uint64_t first, uint64_t end, const float box[6],
                                     uint32_t *hits);
 psvi_scan_lanes psvi_best_scan(void); // the fastest that this processor runs

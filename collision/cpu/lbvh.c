@@ -1,7 +1,7 @@
-// `lbvh`: a linear bounding volume hierarchy, rebuilt each frame. Boxes are sorted by the Morton code of their centre
-// (worlds apart); 16 boxes in a row make a leaf, 16 leaves a node, and so on, so the tree is implicit and as wide as a
-// vector. Each leaf is tested as a whole against the tree, and its boxes against the leaves found. Only later leaves
-// are visited, so no pair is found twice.
+// `lbvh`: a linear bounding volume hierarchy, rebuilt each frame. Boxes are sorted by the Morton code of their centre,
+// each world by itself. 16 boxes in a row make a leaf, 16 leaves a node, and so on. So the tree is implicit, and as
+// wide as a vector. Each leaf is tested as a whole against the tree, and its boxes against the leaves found. Only later
+// leaves are visited, so no pair is found twice.
 #include <math.h>
 
 #include "grid_state.h"
@@ -71,8 +71,8 @@ static uint32_t spread_bits(uint32_t x) {
     return (x | x << 2) & 0x09249249u;
 }
 
-// Boxes far larger than the median are sorted apart, so that they do not blow up the leaves of small ones: 0 within 8
-// times the median, then steps of 16 times.
+// Boxes far larger than the median are sorted apart, so that they do not blow up the leaves of small ones. The class is
+// 0 within 8 times the median, and each further class spans a factor of 16.
 static uint32_t size_class(uint32_t binade) {
     if (binade < 127 + 3) return 0;
     return binade < 127 + 7 ? 1 : binade < 127 + 11 ? 2 : 3;
@@ -139,9 +139,9 @@ static void take_some_ids(void *data, uint64_t first, uint64_t end) {
         tree->memory.order[i] = tree->memory.centres[0][i].id;
 }
 
-// Nodes of neighbours in a Morton order overlap much: among a million boxes of a cube, a search reaches 25 of them on
-// its way down, and 9 nodes that were cut by halves. A tree that serves many frames is worth the longer build. So is
-// one of boxes whose size grows with the distance: most of them have the same Morton code.
+// Nodes of neighbours in a Morton order overlap much. Among a million boxes of a cube, a search reaches 25 such nodes
+// on its way down. Of nodes that were cut by halves it reaches 9. A tree that serves many frames is worth the longer
+// build. So is one of boxes whose size grows with the distance: most of them have the same Morton code.
 static void order_by_halves(psv_context *context, lbvh_tree *tree) {
     const lbvh_memory *memory = &tree->memory;
     const lbvh_halves halves = {memory->centres[0], memory->centres[1], memory->keys, tree->wide, 3 * CODE_BITS};

@@ -17,9 +17,9 @@ typedef struct lbvh_halves {
     uint32_t shift; // only boxes whose keys are equal from this bit on change places
 } lbvh_halves;
 
-// Orders the centres so that the nodes of the implicit tree over them, 16 to a node, hardly overlap: each range is cut
-// across its longest side, next to its middle, where the largest nodes in it meet. The order does not depend on the
-// number of workers.
+// Orders the centres so that the nodes of the implicit tree over them, 16 to a node, hardly overlap. Each range is cut
+// across its longest side. The cut is the one next to the middle where the largest nodes of the range meet. The order
+// does not depend on the number of workers.
 void psvi_order_by_halves(psv_context *context, const lbvh_halves *halves, uint64_t count);
 
 #endif

@@ -1,7 +1,7 @@
 // The grid of `rows` on the CPU: which axis is swept, how wide rows are, and which level a box of some size belongs to.
 //
 // Everything here only orders and bounds. Coordinates are clamped to a range that a sample gives, so infinite boxes and
-// far outliers are like boxes at the border; every map is monotone, so boxes that overlap stay in reach of each other.
+// far outliers are like boxes at the border. Every map is monotone, so boxes that overlap stay in reach of each other.
 #ifndef PAIRSIEVE_ROWS_GRID_H
 #define PAIRSIEVE_ROWS_GRID_H
 

@@ -26,9 +26,9 @@ typedef struct rows_sweeper {
     uint32_t partners[PSVI_PARTNERS];
 } rows_sweeper;
 
-// Finds the pairs that the sorted boxes [first, end) own: with later boxes of their row, with boxes of the rows after
-// it, with boxes of coarser levels, and of huge boxes with everything. False: it has ended before, as all sweepers
-// together have made too many tests.
+// Finds the pairs that the sorted boxes [first, end) own. Partners are later boxes of their row, boxes of the rows
+// after it, and boxes of coarser levels. Huge boxes are compared with everything. False: it has ended before, as all
+// sweepers together have made too many tests.
 typedef bool (*rows_sweep_function)(rows_sweeper *sweeper, const rows_sorted *sorted, uint64_t first, uint64_t end);
 
 // The fastest that this processor runs, and its vector width.

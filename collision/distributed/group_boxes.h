@@ -46,8 +46,8 @@ typedef struct psvi_sifted {
 } psvi_sifted;
 
 // What a finder of this rank found. Only pairs of two boxes that other ranks may hold too are found by several ranks,
-// and looked at: where `away_bits` are given, boxes whose bit is set; else boxes from place `border_first` on. Where
-// there is `needed`, pairs are reported only if one of their boxes lies below that place.
+// and looked at. These boxes are those whose bit is set in `away_bits`; without `away_bits`, those from place
+// `border_first` on. Where there is `needed`, pairs are reported only if one of their boxes lies below that place.
 typedef struct psvi_seen_pairs {
     const psv_pair *pairs; // by number of the box
     uint64_t count;

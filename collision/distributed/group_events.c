@@ -1,5 +1,5 @@
-// Begin and end events over a group. A pair may be reported by another rank than in the frame before, so each pair
-// first goes to the rank that it belongs to by its ids; there the two frames' lists are compared as in one finder.
+// Begin and end events over a group. A pair may be reported by another rank than in the frame before. So each pair
+// first goes to the rank that it belongs to by its ids. That rank compares the two frames' lists as one finder does.
 #include "group_finder.h"
 
 enum { EVENTS_NOW, EVENTS_BEFORE, EVENTS_BEGIN, EVENTS_END, EVENTS_COUNTS };

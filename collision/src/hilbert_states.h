@@ -1,5 +1,5 @@
-// The curve of psvi_hilbert_place as a machine with 24 states, which takes an octant a level, from the largest on, and
-// gives three bits of the place: a load and five operations a level in place of twenty.
+// The curve of psvi_hilbert_place as a machine with 24 states. Each step takes an octant, from the largest on, and
+// gives three bits of the place. A step is a load and five operations in place of twenty.
 #ifndef PAIRSIEVE_HILBERT_STATES_H
 #define PAIRSIEVE_HILBERT_STATES_H
 

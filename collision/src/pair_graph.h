@@ -1,4 +1,4 @@
-// A list of pairs in which the pairs of one box are found and taken out without a look at the others: each pair is
+// A list of pairs in which the pairs of one box are found and taken out without a look at the others. Each pair is
 // linked to the next pair of both of its boxes. Host memory.
 #ifndef PAIRSIEVE_PAIR_GRAPH_H
 #define PAIRSIEVE_PAIR_GRAPH_H

@@ -1,6 +1,6 @@
-// Which of two methods «auto» runs, by the device's clock: one that it begins with, and another that is tried where the
-// first takes longer than the other one would need at its best. The faster is kept until the boxes, the pairs or the
-// time have changed. Plain C that asks no clock itself, so that it can be tested with made-up times.
+// Which of two methods «auto» runs, by the device's clock. It begins with one. The other is tried where the first takes
+// longer than the other would need at its best. The faster is kept until the boxes, the pairs or the time have changed.
+// Plain C that asks no clock itself, so that it can be tested with made-up times.
 //
 //     psvi_trial_turn turn = psvi_next_turn(&trials, clock_is_free);
 //     run methods[turn.choice]; if (turn.timed) put marks around it

@@ -1,8 +1,8 @@
-// Large buffers with large pages. NVIDIA's driver maps the buffers of OpenGL by small pages: accesses all over 256 MB
-// run at an eighth of the speed that they have in the same driver's CUDA memory, all over 1 GB at less than a
-// hundredth. OpenGL takes memory of other APIs over with its pages (GL_EXT_memory_object_fd). So large buffers are made
-// of memory that CUDA's driver library, which comes with the OpenGL driver and is opened at run time, gives out.
-// Nothing else of CUDA is used, no context of it is made, and where anything is missing buffers are usual ones.
+// Large buffers with large pages. NVIDIA's driver maps the buffers of OpenGL by small pages. Accesses all over 256 MB
+// run at an eighth of their speed in the same driver's CUDA memory; all over 1 GB, at less than a hundredth. OpenGL
+// takes memory of other APIs over with its pages (GL_EXT_memory_object_fd). So large buffers are made of memory that
+// CUDA's driver library, which comes with the OpenGL driver and is opened at run time, gives out. Nothing else of CUDA
+// is used, no context of it is made, and where anything is missing buffers are usual ones.
 #include <dlfcn.h>
 #include <string.h>
 #include <unistd.h>

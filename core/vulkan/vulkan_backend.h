@@ -3,8 +3,8 @@
 // Work is recorded into batches: a command buffer with what its kernels need. The end of a call of the library submits
 // the open batch (psvi_backend_ops.end_call); so does a batch that is full, and a call that blocks. Batches are
 // submitted to one queue and complete in order. A barrier lies before every kernel and copy, and one for all memory at
-// both ends of a batch: work that the caller submits to the same queue before and after sees all of it. While calls are
-// recorded (vulkan_record.c) kernels and copies go into the caller's command buffer in the same way.
+// both ends of a batch. So work that the caller submits to the same queue before and after sees all of it. While calls
+// are recorded (vulkan_record.c) kernels and copies go into the caller's command buffer in the same way.
 #ifndef PAIRSIEVE_CORE_VULKAN_BACKEND_H
 #define PAIRSIEVE_CORE_VULKAN_BACKEND_H
 

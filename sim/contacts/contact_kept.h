@@ -1,6 +1,6 @@
 // Contacts of the last step by pair of bodies: an open-addressing hash table. A contact's first places are a group that
-// belongs to the slot of its first body. So bodies near each other in memory share lines; a body of many contacts goes
-// on anywhere, by steps of its own: groups in a row may be full, as where a heap begins to touch the ground. What a
+// belongs to the slot of its first body. So bodies near each other in memory share lines. A body of many contacts goes
+// on anywhere, by steps of its own, for groups in a row may be full, as where a heap begins to touch the ground. What a
 // look-up finds does not depend on the order of insertion, so the table may be filled by any number of threads.
 #ifndef PAIRSIEVE_CONTACT_KEPT_H
 #define PAIRSIEVE_CONTACT_KEPT_H

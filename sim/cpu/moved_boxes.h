@@ -1,4 +1,4 @@
-// The boxes of a step as the pair finder gets them on the CPU, where most bodies are at rest: all boxes are kept, and
+// The boxes of a step as the pair finder gets them on the CPU, where most bodies are at rest. All boxes are kept, and
 // those of the bodies that the step looks at are named as moved (psv_box_set.moved). The finder then looks for the
 // pairs of these boxes alone.
 #ifndef PAIRSIEVE_MOVED_BOXES_H

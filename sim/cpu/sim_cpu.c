@@ -278,8 +278,9 @@ static uint32_t bin_of(const psvi_sim *s, const psvi_step *step, const psvi_cont
     return (c->colour * PSVI_KINDS + psvi_kind_of(s, step, c)) * PSVI_MAX_POINTS + PSVI_MAX_POINTS - c->count;
 }
 
-// Gives a colour to each contact that has none from the last step, by falling strength: a number that only its pair
-// knows, so the colours do not depend on the order of contacts, and CUDA finds the same (colour_kernels.cu).
+// Gives a colour to each contact that has none from the last step, by falling strength. Strength is a number that only
+// the pair determines. So the colours do not depend on the order of contacts, and CUDA finds the same ones
+// (colour_kernels.cu).
 static psv_status colour_contacts(psv_world *world) {
     const psvi_sim *s = &world->sim;
     const uint32_t count = (uint32_t)s->counts->contacts;

@@ -16,8 +16,8 @@
 #define PSVI_STATIC_RADIUS 1e9f     // bounding radius of what has no end
 #define PSVI_FLAG_KINEMATIC 0x80u   // beside the PSV_BOX_ flags of a body
 #define PSVI_FLAG_ASLEEP 0x40u
-// A kinematic body is to the solver what turns but is too heavy to be turned: as a ball of this inverse inertia, which
-// no impulse changes in single precision, and without an inverse mass.
+// To the solver a kinematic body turns but is too heavy to be turned. It is like a ball of this inverse inertia, which
+// no impulse changes in single precision, and has no inverse mass.
 #define PSVI_KINEMATIC_INERTIA 1e-18f
 
 PSVI_HD bool psvi_is_ground(uint32_t type) { return type >= PSV_SHAPE_PLANE && type <= PSV_SHAPE_MESH; }

@@ -1,5 +1,5 @@
-// Which triangles of a mesh lie beside each other, and which of its edges and corners stand out: what the narrow phase
-// has to know so that edges inside a smooth surface push nowhere. Corners at equal places are one, whatever the mesh's
+// Which triangles of a mesh lie beside each other, and which of its edges and corners stand out. The narrow phase has
+// to know it so that edges inside a smooth surface push nowhere. Corners at equal places are one, whatever the mesh's
 // indices say; of triangles on the same three corners only the first has neighbours of its own.
 #include "../world/world.h"
 

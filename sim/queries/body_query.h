@@ -1,5 +1,5 @@
-// One query of a world's bodies at a time, for C and CUDA: ground of the sub-world first, which is in no tree, then the
-// bodies that the tree over their boxes leads to.
+// One query of a world's bodies at a time, for C and CUDA. The ground of the sub-world comes first, for it is in no
+// tree. Then come the bodies that the tree over their boxes leads to.
 #ifndef PAIRSIEVE_BODY_QUERY_H
 #define PAIRSIEVE_BODY_QUERY_H
 

@@ -1,6 +1,6 @@
 // Replay files: what a run showed, to be looked at again without computing it. `pairsieve run --record` and the viewer
-// write them; the viewer, `pairsieve replay` and the page of `--web` read them. docs/how/replay.md describes the
-// format.
+// write them. The viewer, `pairsieve replay` and the page of `--web` read them. The format is described in
+// docs/how/replay.md.
 //
 // A body's pose is written only when it differs from the reader's prediction by more than a tolerance. So a body at
 // rest and a body in free fall cost nothing. The writer predicts as the reader does: errors do not add up.

@@ -102,8 +102,8 @@ struct psv_world {
     uint32_t state_count;
 };
 
-// The arrays of bodies from which the next step goes on, as snapshots write them: name, type, and the part of a
-// snapshot (snapshot_parts.h) whose worlds alone have the array; 0: all have it. Steps make all other arrays anew.
+// The arrays of bodies from which the next step goes on, as snapshots write them: name, type and part. Only worlds that
+// write this part of a snapshot (snapshot_parts.h) have the array; 0: all have it. Steps make all other arrays anew.
 // clang-format off
 #define PSVI_BODY_STATE(X) \
     X(position, psvi_f4, 0) \

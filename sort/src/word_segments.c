@@ -1,6 +1,6 @@
 // Keys of 8 and 16 bits: one segmented sort of their words. Keys of 128 bits: segmented sorts of the lower words and
-// then of the upper ones, which move the places of the elements in the array along; keys and values are gathered by
-// these places at the end.
+// then of the upper ones. Both move the places of the elements in the array along. At the end keys and values are
+// gathered by these places.
 //
 // Where offsets are wrong, the sorts of words write nothing. Then words and places are still those of the unsorted
 // elements, and every array gets back what it held. The same holds for elements outside of all segments.

@@ -109,8 +109,8 @@ uint32_t view_hud_start_columns(const view_hud *hud); // pictures in a row of th
 
 bool view_hud_scrolls(const view_hud *hud); // a part of the panel lies outside of the window
 
-// Scale of the panel's lengths in a window of that many pixels, on a display of that many pixels an inch: as the window
-// against 1280x720, larger on dense displays, and never so large that the panel covers more than a quarter.
+// Scale of the panel's lengths in a window of that many pixels, on a display of that many pixels an inch. It grows with
+// the window against 1280x720, and on dense displays. The panel never covers more than a quarter.
 float view_hud_scale(float width, float height, float dpi);
 
 // Where the widget of that name was last drawn, in window coordinates; false when it was not. For scripted input.

@@ -36,8 +36,9 @@ uint64_t view_recent_count(const view_history *history, double seconds);
 
 enum { VIEW_OF_STEP = PSV_PHASE_COUNT, VIEW_OF_PHASES, VIEW_OF_FRAME };
 
-// The least of the newest `count` values (at most as many as are kept) that a share of at least `quantile` does not
-// exceed; 0 for none. what: a psv_phase, VIEW_OF_STEP, VIEW_OF_PHASES (their sum) or VIEW_OF_FRAME. Milliseconds.
+// The least of the newest `count` values that a share of at least `quantile` does not exceed; 0 for none. At most as
+// many values count as are kept. what: a psv_phase, VIEW_OF_STEP, VIEW_OF_PHASES (their sum) or VIEW_OF_FRAME.
+// Milliseconds.
 double view_quantile(const view_history *history, uint64_t count, int what, double quantile);
 
 const view_sample *view_last_sample(const view_history *history); // NULL when empty

@@ -27,8 +27,8 @@ typedef struct view_embedded {
 
 extern const view_embedded view_shaders[]; // ends with a NULL name
 
-// Compiles and links a program of up to two stages; each stage is the concatenation of embedded files, separated by
-// spaces, the last of which names the stage by its suffix (.vert, .frag, .comp). 0 on failure, with the message.
+// Compiles and links a program of up to two stages. Each stage is the concatenation of embedded files, separated by
+// spaces. The last file names the stage by its suffix (.vert, .frag, .comp). 0 on failure, with the message.
 GLuint view_build_program(const char *first_stage, const char *second_stage, view_message *message);
 
 GLuint view_new_buffer(uint64_t bytes, const void *data); // immutable, updatable with glNamedBufferSubData

@@ -279,7 +279,7 @@ static int compare_places(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-// Middle and half extent of the central 98% of the bodies on one axis, weighted by area: a few strays must not move the
+// Middle and half extent of the central 98% of the bodies on one axis, weighted by area. A few strays must not move the
 // camera, and a few large bodies are no strays.
 static void spread_of(body_place *places, uint64_t count, float *middle, float *half) {
     double whole = 0.0, below = 0.0, above = 0.0;

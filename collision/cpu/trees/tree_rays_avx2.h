@@ -1,6 +1,6 @@
-// A ray through a tree of triangles with AVX2: the work of psvi_follow_ray for closest and any hits, with the ray in
-// vector registers and the corners of a triangle side by side. The same tests in the same order of operations give the
-// same bits. The number of instructions bounds it; two in three are in this file.
+// A ray through a tree of triangles with AVX2: the work of psvi_follow_ray for closest and any hits. The ray is in
+// vector registers, and the corners of a triangle lie side by side. The same tests in the same order of operations give
+// the same bits. The number of instructions bounds it; two in three are in this file.
 #ifndef PAIRSIEVE_TREE_RAYS_AVX2_H
 #define PAIRSIEVE_TREE_RAYS_AVX2_H
 

@@ -1,9 +1,9 @@
 // Frames for readers (pairsieve/readers.h): copies of boxes, pairs and tree, of which the newest has a number that
 // readers look up, and counts of those who read each copy.
 //
-// A reader counts itself in and looks again: if the copy is no longer the newest, the writer may have chosen it before
-// it saw the count, so the reader leaves it untouched and tries again. The writer takes a copy that is not the newest
-// and that nobody has counted himself into. Each copy has a list of boxes that moved since it was written.
+// A reader counts itself in and looks again. If the copy is no longer the newest, the writer may have chosen it before
+// it saw the count. Then the reader leaves the copy untouched and tries again. The writer takes a copy that is not the
+// newest and that nobody has counted himself into. Each copy has a list of boxes that moved since it was written.
 #include "pairsieve/readers.h"
 
 #include <stdlib.h>
