@@ -115,7 +115,7 @@ __device__ __forceinline__ void psvd_share_pieces(const float2 (&piece)[3], floa
 }
 
 // Loads the boxes of a warp's slots, all lanes together; `here`: the lane has a slot. Usual boxes of 24 bytes come in
-// pieces of 8 bytes, three lanes a box, through shared memory (`pieces`, 96 of the warp's own): a load then touches a
+// pieces of 8 bytes, three lanes a box, through shared memory (`pieces`, 96 of the warp's own). A load then touches a
 // third of the lines that it would touch if each lane fetched its own.
 __device__ __forceinline__ psvd_state psvd_load_together(const psvi_find_input &input, const psvd_counts &counts,
                                                          bool here, uint64_t slot, psvd_box *box, uint32_t *tag,
@@ -232,8 +232,8 @@ __device__ __forceinline__ bool psvd_arrays_and_rules_pair(const psvi_find_input
            (input.rules == NULL || psvd_rules_pair(input.rules, counts.a, a, b));
 }
 
-// The last question about two boxes that overlap. Kernels that ask pair by pair are compiled twice: without ASKS for
-// frames where the overlap decides, since a call that could be made, even if it never is, costs them up to a third.
+// The last question about two boxes that overlap. Kernels that ask pair by pair are compiled twice. Without ASKS they
+// serve frames where the overlap decides: a call that could be made, even if it never is, costs them up to a third.
 template <bool ASKS>
 __device__ __forceinline__ bool psvd_slots_pair(const psvi_find_input &input, const psvd_counts &counts, uint32_t a,
                                                 uint32_t tag_a, uint32_t b, uint32_t tag_b) {
@@ -357,8 +357,8 @@ static __device__ __noinline__ uint32_t psvd_keep_allowed(const psvi_pair_rules 
 }
 #endif
 
-// Pairs found by a block of WARPS warps, collected in shared memory per warp. Lanes emit whenever they like; the warp
-// calls settle now and then with all its lanes, which moves a filling buffer out with one global atomic; the block
+// Pairs found by a block of WARPS warps, collected in shared memory per warp. Lanes emit whenever they like. The warp
+// calls settle now and then with all its lanes, which moves a filling buffer out with one global atomic. The block
 // calls finish at the end, which moves the rest of all its warps out with one. When a warp finds more than its buffer
 // takes between two calls, the excess goes straight to global memory, one atomic for the lanes that emit together.
 #define PSVD_WARP_PAIRS 192

@@ -86,7 +86,7 @@ __device__ __forceinline__ void wait_for_step(const psvi_lbvh_at_once &its, uint
 }
 
 // Runs `work(task)` for each task of a step, and returns when all are done. task: in thread 0 the block's first one;
-// then the first one of the next step, whose tasks are taken by the block too unless the step is the last such.
+// then the first one of the next step. The block takes the next step's tasks too, unless the step is the last such.
 template <class Work>
 __device__ __forceinline__ void run_step(const psvi_lbvh_at_once &its, uint32_t step, uint32_t tasks, uint32_t *task,
                                          lbvh_once_shared &shared, Work work) {

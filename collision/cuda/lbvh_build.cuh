@@ -124,7 +124,7 @@ __device__ __forceinline__ void lbvh_tell_class(lbvh_plan_shared &shared, const 
     }
 }
 
-// The box around the samples of a class, a quarter wider. Where there are few samples, it is the scene's box; for a
+// The box around the samples of a class, a quarter wider. Where there are few samples, it is the scene's box. For a
 // class of small boxes it is that of the next larger class, in which they lie if sizes go with the place. The range of
 // the usual class ends where the scene's does, so that a few far boxes do not take the resolution from all others. A
 // thread for each class and axis, all of one warp.
@@ -287,8 +287,8 @@ __device__ __forceinline__ float4 *box_at(const psvi_lbvh_memory &memory, uint32
     return reinterpret_cast<float4 *>(memory.boxes) + 2 * (memory.start[level] + number);
 }
 
-// One of 512 boxes of a level in a row, of which the first one is number `first` of `count`, has been merged with those
-// of its run: the run is written where there is one.
+// One of 512 boxes of a level in a row has been merged with those of its run. The first of the 512 is number `first` of
+// `count`. The run is written where there is one.
 __device__ __forceinline__ void put_run(const psvi_lbvh_memory &memory, uint32_t level, uint32_t at, uint32_t first,
                                         uint32_t count, const run_box &box, run_box *runs) {
     if (at % 8 != 0) return;

@@ -1,6 +1,6 @@
 // The device memory and the launchers of the `lbvh` method.
 //
-// Leaves are boxes in the order of their keys, and the tree is implicit, as that of a linear psv_tree: run i of level h
+// Leaves are boxes in the order of their keys, and the tree is implicit, as that of a linear psv_tree. Run i of level h
 // is the box around leaves [i 8^h, (i + 1) 8^h). Its nodes are plain boxes here: to be searched once each, they do not
 // pay for the grids and slots that serve rays.
 #ifndef PAIRSIEVE_COLLISION_LBVH_KERNELS_H
@@ -22,7 +22,7 @@ extern "C" {
 
 // Key: [takes no part | world | size class | place]. Boxes far larger or smaller than usual are sorted apart, so that
 // large ones do not blow up the runs of small ones. The place is that on a Hilbert curve through the box around the
-// boxes of the class: where sizes go with the place, the small ones lie in a small part of the scene. Axes that are
+// boxes of the class. Where sizes go with the place, the small ones lie in a small part of the scene. Axes that are
 // longer are halved before, until all have as many bits left: a line gets its bits as a plain coordinate.
 typedef struct psvi_lbvh_plan {
     uint64_t slots; // boxes of both sets: the count that the sorter reads

@@ -1,6 +1,5 @@
-// Trees on CUDA: the grid of the keys from samples, keys, and the nodes of a linear tree: one thread for each of the
-// lowest; above them eight lanes make a node, one child each, those of the last of eight nodes to be done the one
-// above.
+// Trees on CUDA: the grid of the keys from samples, keys, and the nodes of a linear tree. One thread makes each of the
+// lowest nodes. Above them eight lanes make a node, one child each: the lanes of the last of eight nodes to be done.
 #include "../src/hilbert_states.h"
 #include "../src/queries/tree_internal.h"
 #include "broad_phase_tuning.h"
@@ -319,9 +318,9 @@ __global__ void __launch_bounds__(PSVI_SEARCH_THREADS) psvk_tree_leaves(const ps
     memory.boxes[number] = box;
 }
 
-// The nodes above, eight lanes each. Reads the boxes of eight nodes and writes a node and its box; from the second of
-// these levels on a node is made by the lanes of the last of its children, which the others' boxes are behind a fence
-// for.
+// The nodes above, eight lanes each. Reads the boxes of eight nodes and writes a node and its box. From the second of
+// these levels on a node is made by the lanes of the last of its children, for which the others' boxes are behind a
+// fence.
 __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_tree_nodes(const psvi_tree_memory memory) {
     __shared__ __align__(16) psv_tree_node made[PSVI_BLOCK_THREADS / 8];
     const psv_tree_head &head = *memory.head;

@@ -344,8 +344,8 @@ __device__ __forceinline__ void absorb_children(const fine_scratch &scratch, fin
     }
 }
 
-// The two small children that are best joined: the lane of the first in bits 3 to 5, of the
-// second in bits 0 to 2; 64: there are none that together fit into one node.
+// The two small children that are best joined: the lane of the first in bits 3 to 5, that of the second in bits 0 to 2.
+// 64: there are none that together fit into one node.
 __device__ __forceinline__ uint32_t closest_children(const fine_team &team, uint32_t items) {
     uint32_t best = 0xffffffffu;
     for (uint32_t j = 1; j < 8; ++j) {

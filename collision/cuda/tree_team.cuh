@@ -71,7 +71,7 @@ __device__ __forceinline__ uint32_t psvi_quick_slot(unsigned mask, const float c
     return psv_low_bit(left) & 7u;
 }
 
-// The lanes of `mask` make a node of their children, in shared memory, but for first_child, first_item and parent; the
+// The lanes of `mask` make a node of their children, in shared memory, but for first_child, first_item and parent. The
 // box of all is in their registers then. `count` of them have a child, the lowest lanes.
 template <bool QUICK>
 __device__ __forceinline__ void psvi_make_team_node(unsigned mask, psvi_lane_child &child, uint32_t count,

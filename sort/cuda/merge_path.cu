@@ -1,6 +1,6 @@
 // Kernels of `merge`: a stable parallel merge sort. Where output element d of a merge comes from is found by a binary
-// search along a diagonal of the merge matrix (merge path: Odeh, Green, Mwassi, Shmueli, Birk 2012), first for each
-// block's share of the output in global memory, then for each thread's share in shared memory.
+// search along a diagonal of the merge matrix (merge path: Odeh, Green, Mwassi, Shmueli, Birk 2012). The search runs
+// first for each block's share of the output in global memory, then for each thread's share in shared memory.
 #include "../../core/cuda/cuda_backend.h"
 #include "element_count.cuh"
 #include "merge_path.h"

@@ -119,7 +119,7 @@ static void carve_sorted(psvi_carver *carver, psvi_rows_memory *memory) {
 }
 
 // The tree of frames whose sweep would cost more lies where the sort's entries or records were, if they have room for
-// it: they are not asked for any more then. `there`: that place, with so many bytes.
+// it. They are not asked for any more then. `there`: that place, with so many bytes.
 static void carve_tree(psvi_carver *carver, const psv_pair_finder_def *def, void *there, uint64_t bytes,
                        psvi_lbvh_at_once *tree) {
     psvi_carver measure = {NULL, 0}, inside = {there, 0};

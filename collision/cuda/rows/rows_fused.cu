@@ -440,7 +440,7 @@ __device__ __forceinline__ void end_frame(psvi_rows_fused *state, uint32_t frame
 }
 
 // Keys with the plan in shared memory, up to the first barrier; once more with a new plan where the old one crowds
-// cells, and without a scale where a box is too far away for it: then all cells are one, in the worst case.
+// cells. Where a box is too far away for a scale there is none: then all cells are one, in the worst case.
 template <bool LOCAL, int ITEMS>
 __device__ __forceinline__ void count_boxes(const fused_tables &tables, uint32_t frame, uint32_t crowd, bool fresh,
                                             uint32_t workers, fused_shared *shared, psvi_rows_plan *plan,
@@ -469,7 +469,7 @@ __device__ __forceinline__ void count_boxes(const fused_tables &tables, uint32_t
 // boxes in their cells, the count before a box being its rank; barrier; the counts become starts, with LOCAL by every
 // block for itself, else a tile of cells a block and another barrier; the records go to their places; barrier; the
 // sweep. With LOCAL a warp sweeps boxes of its own block, LANES lanes on each, and knows what they look at before the
-// last barrier opens; else, and where boxes have many candidates, it takes boxes in the order of their places. Reads 24
+// last barrier opens. Else, and where boxes have many candidates, it takes boxes in the order of their places. Reads 24
 // bytes a box and writes 32, all of it from and to the second-level cache; the sweep as in rows_exact_sweep.cu. Leaves
 // the counts, the first barrier and the next frame's `seen` at zero; nothing needs a memset.
 template <bool LOCAL, int LANES, int ITEMS>

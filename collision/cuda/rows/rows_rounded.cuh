@@ -103,10 +103,11 @@ __device__ __forceinline__ uint32_t rows_sum_before(uint32_t value, uint32_t *su
 
 // A box in 8 bytes, for a first test that a box of the same level, or a smaller one, never fails when the two overlap.
 // Coordinates are scaled so that the level's limit is ROWS_ROUNDED_LIMIT, rounded outwards to integers and kept modulo
-// 512, in fields of 10 bits: upper ends in the first word, negated lower ends in the second, the top bit of each field
-// set, so that a subtraction does not borrow from the next field. Of two boxes that overlap, the upper end of one less
-// the lower end of the other lies in 0 to 255, so bit 8 of a field's difference tells. Coordinates far away are
-// clamped, which keeps that true, as clamping never makes a distance longer; what this lets through is tested exactly.
+// 512, in fields of 10 bits. Upper ends are in the first word, negated lower ends in the second. The top bit of each
+// field is set, so that a subtraction does not borrow from the next field. Of two boxes that overlap, the upper end of
+// one less the lower end of the other lies in 0 to 255, so bit 8 of a field's difference tells. Coordinates far away
+// are clamped, which keeps that true, as clamping never makes a distance longer; what this lets through is tested
+// exactly.
 #define ROWS_FIELD_TOPS 0x20080200u
 #define ROWS_FIELD_SIGNS 0x10040100u
 #define ROWS_FIELD_BITS 0x1ff7fdffu // all that are not top bits

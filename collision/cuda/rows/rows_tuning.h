@@ -79,8 +79,9 @@
 #define ROWS_UNIFORM_UNUSUAL 512        // unusual ones: at most one of so many in bins,
 #define ROWS_SEGMENTS_UNUSUAL 12        // and in segments, where those near an end are counted
 
-// What a sweep may cost before the frame goes by the tree (rows_bound.cuh), in tests of a lane: about half of what the
-// tree takes, 0.05 ms and 0.25 ms for a million boxes. A tree of boxes around long thin ones takes several times that.
+// What a sweep may cost before the frame goes by the tree (rows_bound.cuh), in tests of a lane. It is about half of
+// what the tree takes: 0.05 ms, and 0.25 ms for a million boxes. A tree of boxes around long thin ones takes several
+// times that.
 #define ROWS_BOUND_FRAME (UINT64_C(8) << 20)
 #define ROWS_BOUND_BOX 96             // for each box,
 #define ROWS_BOUND_SHAPED 8           // and so many times all of this where levels go by shape;

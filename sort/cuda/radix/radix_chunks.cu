@@ -2,10 +2,10 @@
 // items on chip.
 //
 // SPLITTERS comes first where the call before has left splitters (radix_splitters.cuh). CHUNKS cuts the keys' range
-// into 2,048 bins, counts them, and gives each block a run of bins with about the same number of items, its chunk: the
-// bucket sort of Sintorn & Assarsson (2007) with exact counts. Every item goes to the block that has its chunk, and
-// that block sorts the chunk in shared memory. If some chunk does not fit in shared memory, CHUNKS sorts digit by
-// digit, least significant first.
+// into 2,048 bins and counts them. It gives each block a run of bins with about the same number of items, its chunk.
+// This is the bucket sort of Sintorn & Assarsson (2007) with exact counts. Every item goes to the block that has its
+// chunk, and that block sorts the chunk in shared memory. If some chunk does not fit in shared memory, CHUNKS sorts
+// digit by digit, least significant first.
 //
 // Blocks meet at grid barriers, so the launch is cooperative. Items move through L2 once.
 #include "radix_chunks_device.cuh"
@@ -352,8 +352,8 @@ template <int KIND, int VALUE_BYTES> struct chunk_on_chip : chunk_cut<KIND, VALU
     using typename base::K;
     using typename base::V;
 
-    // Sorts the chunk in one step where its keys are spread well: by the leading FINE_BITS bits in any order, and
-    // within each of these small bins by comparing every item with every other (ties by place, so stable). False, with
+    // Sorts the chunk in one step where its keys are spread well. Items go by the leading FINE_BITS bits in any order.
+    // Within each of these small bins every item is compared with every other (ties by place, so stable). False, with
     // nothing changed, when a bin is too full for this.
     __device__ bool sort_by_bins(uint32_t begin, uint32_t length, K base, int bits) {
         const int shift = bits > FINE_BITS ? bits - FINE_BITS : 0;

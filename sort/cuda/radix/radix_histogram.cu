@@ -30,8 +30,8 @@ __device__ __forceinline__ void load_pack(key_pack<K> &pack, const K *keys, uint
 }
 
 // Where the histogram kernel counts a key: [digit's place][digit][copy], a copy for each lane where there is memory for
-// 32. The kernel is bound by instructions, so the shifts, masks and addresses are kept in registers, and the compiler
-// is kept from computing them anew for every key; four instructions a digit are left. Digits past the last have no
+// 32. The kernel is bound by instructions. So the shifts, masks and addresses are kept in registers, and the compiler
+// is kept from computing them anew for every key. Four instructions a digit are left. Digits past the last have no
 // bits: all keys count in their first bin, which nobody reads.
 template <typename K> struct bin_addresses {
     static constexpr int DIGITS = sizeof(K);
@@ -295,7 +295,7 @@ __device__ __forceinline__ bool add_to_all(const psvi_radix_job &job, const uint
                                            uint32_t bins) {
     __shared__ uint32_t block_ticket;
     // [digit's place][digit][copy]: each lane counts in a copy of its own where there is memory for 32, and so in a
-    // bank of its own; in one copy random digits would meet in three or four to a bank.
+    // bank of its own. In one copy random digits would meet in three or four to a bank.
     const uint32_t copies = 1u << copies_log2;
     for (uint32_t bin = threadIdx.x; bin < bins; bin += blockDim.x) {
         uint32_t sum = 0;

@@ -2,8 +2,8 @@
 // compute capability 9.0 on.
 //
 // The pass of radix_passes.cuh is bound by accesses to shared memory, half of them to rank items, and its phases follow
-// one another. Here the threads of a block have three tasks, and the tasks overlap: some threads rank a tile, some look
-// back for it, some write the tile before it, while a bulk copy brings the tile after it. To rank an item takes one
+// one another. Here the threads of a block have three tasks, and the tasks overlap. Some threads rank a tile, some look
+// back for it, some write the tile before it. Meanwhile a bulk copy brings the tile after it. To rank an item takes one
 // atomic addition. Items do not move in shared memory: 16-bit places move, and items are read by them.
 //
 // When lanes of a warp add to one word, they get the old values in the order of lanes. All devices measured do that,
@@ -49,8 +49,8 @@ struct async_shape {
     static constexpr uint32_t KEY_BYTES = TILE * sizeof(K), ITEM_BYTES = TILE * (sizeof(K) + VALUE_BYTES);
     static constexpr bool PACKS = VALUE_BYTES == sizeof(K); // pairs lie side by side between passes
     static constexpr int WRITE_ITEMS = TILE / WRITERS, WRITE_BATCH = async_batch(WRITE_ITEMS);
-    // Only these shapes have registers to spare for two things: to bring the tile after the next to L2 while one is
-    // written, and to rank digits of few values in their own way. The other shapes would spill.
+    // Only these shapes have registers to spare for two things. One is to bring the tile after the next to L2 while one
+    // is written. The other is to rank digits of few values in their own way. The other shapes would spill.
     static constexpr bool LARGE_PAIRS = LOOKERS == 256;
     // Shared memory: two tiles, their orders, a counter for each of the rankers' warps and digit, one for each tile and
     // digit.

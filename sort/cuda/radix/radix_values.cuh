@@ -2,7 +2,7 @@
 //
 // Let v0 < v1 < ... be all values. Two neighbours vi < vi+1 are told apart by the highest bit in which they differ, and
 // so are any two values by the highest such bit between them. So the digits that hold one of these bits give the whole
-// order, and the others need no pass: 37 values anywhere in 32 bits are sorted by two digits most often, not by four.
+// order, and the others need no pass. 37 values anywhere in 32 bits are sorted by two digits most often, not by four.
 //
 // Samples say which values there may be, and every key is then looked up among them. One look of a warp, at 32 keys, is
 // enough to know that there are many values, so other keys pay nothing.

@@ -1,5 +1,5 @@
 // Third step of a segmented sort: segments that do not fit in a block, all of them side by side. A least significant
-// digit radix sort: in each pass every tile counts its digits, the counts are added up over the tiles of each segment,
+// digit radix sort. In each pass every tile counts its digits, the counts are added up over the tiles of each segment,
 // and the tiles send their items to their places. Four grid barriers a pass.
 #ifndef PAIRSIEVE_SEGMENT_LARGE_CUH
 #define PAIRSIEVE_SEGMENT_LARGE_CUH

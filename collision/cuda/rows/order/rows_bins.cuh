@@ -1,6 +1,6 @@
 // The sort of `rows` for uniform scenes by bins, runs of cells of about equal length: what its two kernels have to
-// agree on. A bin is so small that a block orders it on chip; their number is a multiple of the blocks that are on the
-// device at once, so that all of them have equal shares.
+// agree on. A bin is so small that a block orders it on chip. The number of bins is a multiple of the blocks that are
+// on the device at once, so that all blocks have equal shares.
 //
 // A frame uses the bins of an earlier frame's plan. One frame of ROWS_BIN_PLANS makes the plan of those after it while
 // it runs; planning takes longer than all else in the frame. A frame does not suit the bins if one has more boxes than

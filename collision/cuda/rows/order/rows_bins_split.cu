@@ -447,8 +447,8 @@ __device__ __forceinline__ void write_entries(bin_shared &shared, const bin_job 
     }
 }
 
-// In profiles: the sort is what the first block does behind the entries, and what the last one does at the end; the
-// rest of the launch makes entries, the keys of this sort.
+// In profiles the sort is what the first block does behind the entries, and what the last one does at the end. The rest
+// of the launch makes entries, the keys of this sort.
 __device__ __forceinline__ bool is_timed(const psvi_find_input &input) {
     return input.times != NULL && blockIdx.x == 0 && threadIdx.x == 0;
 }
@@ -572,10 +572,10 @@ static __device__ __noinline__ uint32_t fewest_more(const bin_shared &shared, co
 }
 
 // Decides what follows a frame that bins did not suit or were too small for: more bins in the next frame, or some
-// frames without bins; nothing where its scene is another one than the last plan's, as the bins were made for that. A
-// new scene has most bins at first, and then as many as it needs.
-// The host is told, and then leaves bins out for longer; so it is after a frame whose sweep had too many doubts
-// (`doubted`), as the other order is faster where neither has a sweep over rounded boxes.
+// frames without bins. Nothing follows where the scene is another one than the last plan's, as the bins were made for
+// that. A new scene has most bins at first, and then as many as it needs. The host is told, and then leaves bins out
+// for longer; so it is after a frame whose sweep had too many doubts (`doubted`), as the other order is faster where
+// neither has a sweep over rounded boxes.
 __device__ __forceinline__ void follow_bins(const bin_shared &shared, psvi_rows_bin_state &state, const bin_job &job,
                                             const psvi_rows_scene &scene, psvi_rows_watch *watch, bool again,
                                             bool attempt, bool full, bool can_be_more, bool doubted, bool done) {

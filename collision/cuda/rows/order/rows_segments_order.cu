@@ -266,9 +266,9 @@ __device__ __forceinline__ order_range order_any(order_shared &shared, const ord
     return range_of(arrays, shared.taken, segments);
 }
 
-// The second pass: blocks take segments one after the other and order them by cells, in any order within one; and write
-// the start of each cell and the rounded boxes; for the uniform sweep entries alone. Reads 32 bytes a box, writes 40 or
-// 16, and 4 a cell.
+// The second pass: blocks take segments one after the other and order them by cells, in any order within one. They
+// write the start of each cell and the rounded boxes; for the uniform sweep, entries alone. Reads 32 bytes a box,
+// writes 40 or 16, and 4 a cell.
 template <bool NUMBERED>
 __global__ void __launch_bounds__(ROWS_WHOLE_THREADS)
     psvk_rows_segments_order(const psvi_find_input input, psvi_rows_plan *plan, const order_arrays arrays) {

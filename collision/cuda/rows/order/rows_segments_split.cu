@@ -245,8 +245,9 @@ __device__ __forceinline__ void start_segments(const split_job &job, bool writte
     }
 }
 
-// Writes a warp's usual boxes to their places as records, unless these are NO_PLACE; two lanes the halves of one record
-// together, so that a whole sector goes out at once. `own` is the first box in shared memory and `slot` its slot.
+// Writes a warp's usual boxes to their places as records, unless these are NO_PLACE. Two lanes write the halves of one
+// record together, so that a whole sector goes out at once. `own` is the first box in shared memory and `slot` its
+// slot.
 __device__ __forceinline__ void write_usual(float4 *records, const psvi_rows_plan &plan, const float2 *own,
                                             uint32_t slot, uint32_t place, uint32_t tag) {
     const uint32_t lane = threadIdx.x & 31, half = lane & 1;

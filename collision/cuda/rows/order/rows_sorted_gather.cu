@@ -15,9 +15,9 @@ struct gather_shared {
 
 __device__ __forceinline__ uint32_t padded(uint32_t i) { return i + i / PER_THREAD; }
 
-// The starts of `cells` cells from `first` on, at most (8 * PSVI_BLOCK_THREADS): each is the least place whose key is
-// not less: a minimum over the cells that follow, and over `behind`, the start of the cell after them. Returns the
-// start of the first one. All threads of the block.
+// The starts of `cells` cells from `first` on, at most (8 * PSVI_BLOCK_THREADS). Each is the least place whose key is
+// not less. It is a minimum over the cells that follow, and over `behind`, the start of the cell after them. Returns
+// the start of the first one. All threads of the block.
 __device__ __forceinline__ uint32_t fill_span(uint32_t *starts, uint64_t first, uint32_t cells, uint32_t behind,
                                               bool begins, uint32_t key, uint32_t place, gather_shared *shared) {
     const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5, own = threadIdx.x * (PER_THREAD + 1);
@@ -73,8 +73,8 @@ __device__ __forceinline__ void fill_cells(uint32_t *starts, uint64_t first, uin
     }
 }
 
-// One thread a place: its record (x, y, z after the choice of axes), and the starts of the cells behind the block
-// before, up to the block's own last one; the last block goes on to the end of the table. Reads 32 bytes (24 of them
+// One thread a place: its record (x, y, z after the choice of axes). Also the starts of the cells behind the block
+// before, up to the block's own last one. The last block goes on to the end of the table. Reads 32 bytes (24 of them
 // scattered), writes 32 and the block's cells.
 __global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_rows_sorted_gather(const psvi_find_input input, const psvi_rows_plan *plan, const uint32_t *keys,

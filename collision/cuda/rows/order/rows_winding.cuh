@@ -1,9 +1,9 @@
 // Cells that wind, for the sort by bins: where a scene is larger than its cells, boxes far apart share some.
 //
 // A box has a number on each axis, without an end: x, y and z. Its cell is (y * cells of z + z) * cells of x + x modulo
-// all cells: behind the end of a row comes the next row, behind the last row of z the next one of y, behind all cells
-// the first one. So a neighbour's cell lies at the same distance everywhere, and no box looks across an end. Behind the
-// last cell and the last place those of the front are there once more, as far as a look goes.
+// all cells. Behind the end of a row comes the next row, behind the last row of z the next one of y. Behind all cells
+// comes the first one. So a neighbour's cell lies at the same distance everywhere, and no box looks across an end.
+// Behind the last cell and the last place those of the front are there once more, as far as a look goes.
 //
 // How often each of the box's numbers goes around its axis, its turns, lie in one word with the slot. Boxes of the same
 // cell with other turns are far apart and no pair. A box that looks at cells of other turns than its own is vague: what
@@ -23,8 +23,8 @@ __device__ __forceinline__ bool rows_may_wind(const psvi_rows_level &level) {
     return level.cells[0] >= 16 && level.reach[0] * level.inverse[0] <= ROWS_WIND_X_CELLS;
 }
 
-// Turns of the boxes on each axis, as far as the samples tell, to `to`; 0 where cells do not wind: all boxes lie in
-// them once, or there are too many turns for the bits that a slot leaves, or too many cells for `start_cells`. One
+// Turns of the boxes on each axis, as far as the samples tell, to `to`; 0 where cells do not wind. They do not where
+// all boxes lie in them once, or turns are too many for the bits that a slot leaves, or cells for `start_cells`. One
 // thread.
 template <int THREADS>
 __device__ __forceinline__ void rows_choose_turns(const rows_plan_shared<THREADS> &shared, uint32_t start_cells,

@@ -62,10 +62,9 @@ __device__ __forceinline__ void rows_count_extent(float extent, uint32_t bin, ro
     atomicAdd(&shared->extents[bin], (uint32_t)__popc(same));
 }
 
-// The limit of a level for nearly all boxes, so that they and the larger ones, which look down into it, cost least: the
-// samples' extents are counted in bins, and the greatest of each bin is tried. To shared->limits[0]; returns what a
-// box costs then, on average. All threads of the block; `extent` below
-// 0: none.
+// The limit of a level for nearly all boxes, so that they and the larger ones, which look down into it, cost least. The
+// samples' extents are counted in bins, and the greatest of each bin is tried. To shared->limits[0]; returns what a box
+// costs then, on average. All threads of the block; `extent` below 0: none.
 template <int THREADS>
 __device__ __forceinline__ float rows_choose_base(float extent, float least, uint64_t slots,
                                                   rows_plan_shared<THREADS> *shared) {

@@ -312,8 +312,8 @@ __device__ __forceinline__ void report_tally(const psvi_find_input &input, psvi_
         atomicMax(reinterpret_cast<unsigned long long *>(&input.result->longest_range), (unsigned long long)longest);
 }
 
-// Keys, scan and scatter. A task is a tile of one of them; blocks take them in sequence, so that a task waits only for
-// those that blocks at work have taken, however many of the blocks are on the device at once.
+// Keys, scan and scatter. A task is a tile of one of them. Blocks take tasks in sequence, so that a task waits only for
+// those that blocks at work have taken, however many blocks are on the device at once.
 __device__ __forceinline__ void sort_by_counting(const psvi_find_input &input, psvi_rows_plan *plan,
                                                  const counted_tables &tables, counted_shared &shared) {
     psvi_rows_bin_state &state = *tables.bins;

@@ -1,7 +1,7 @@
 // What the uniform sweep holds back in shared memory: pairs, and pairs in doubt.
 //
-// MEMORY is the kernel's own: MEMORY::block() is the block's shared memory, with `stage` for pairs and a word of
-// `tested`, `longest` and `doubted` for each warp; MEMORY::doubt() are the calling warp's pairs in doubt, as slots.
+// MEMORY is the kernel's own. MEMORY::block() is the block's shared memory, with `stage` for pairs and a word of
+// `tested`, `longest` and `doubted` for each warp. MEMORY::doubt() are the calling warp's pairs in doubt, as slots.
 // They are functions, not pointers that are handed on: the compiler then knows that all of it is shared memory.
 #ifndef PAIRSIEVE_COLLISION_ROWS_HELD_CUH
 #define PAIRSIEVE_COLLISION_ROWS_HELD_CUH

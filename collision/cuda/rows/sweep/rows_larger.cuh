@@ -1,7 +1,7 @@
 // The larger boxes of a plan whose larger boxes look down.
 //
 // Nearly all boxes of such a plan are of the first level, and look at that alone. Those of the other levels look at all
-// finer ones, and forward in their own: a large box goes through the rows that it covers, and nearly all that it finds
+// finer ones, and forward in their own. A large box goes through the rows that it covers, and nearly all that it finds
 // there are pairs. So a few large boxes cost what their pairs cost, and the many small ones nothing; looking up, every
 // small one would look at every level that there is.
 #ifndef PAIRSIEVE_COLLISION_ROWS_LARGER_CUH
@@ -100,8 +100,8 @@ __device__ __forceinline__ uint32_t rows_sweep_runs(const psvi_find_input &input
     return all;
 }
 
-// A part of the rows that a larger box looks at, in its own level and in all finer ones: `rows` of them at a time, a
-// lane each, beginning with the part's first and going on behind those of the other parts.
+// A part of the rows that a larger box looks at, in its own level and in all finer ones. `rows` of them come at a time,
+// a lane each, beginning with the part's first and going on behind those of the other parts.
 template <int WARPS>
 __device__ __forceinline__ uint32_t rows_sweep_part(const psvi_find_input &input, const psvi_rows_plan &plan,
                                                     const rows_larger_tables &tables, const psvd_sink &sink,

@@ -1,5 +1,5 @@
-// The sweep of `rows` over uniform scenes: every box looks at the boxes of its own and the neighbouring rows as rounded
-// to 8 bytes, which tells nearly all pairs; the others are tested exactly.
+// The sweep of `rows` over uniform scenes. Every box looks at the boxes of its own and the neighbouring rows as rounded
+// to 8 bytes, which tells nearly all pairs. The others are tested exactly.
 #include "../../../../core/cuda/async_copies.cuh"
 #include "../../launch_cuda.h"
 #include "../rows_launch.cuh"
@@ -260,7 +260,7 @@ __device__ __forceinline__ void sweep_chunk(const psvi_find_input &input, psvi_r
     }
 }
 
-// The pairs. A warp takes chunks of 32 boxes in sorted order; for each of the rows that they look at a lane tests its
+// The pairs. A warp takes chunks of 32 boxes in sorted order. For each of the rows that they look at a lane tests its
 // run of places, side by side with its neighbours, whose runs are about the same. Then what passed is looked at again,
 // all lanes side by side whoever found it. Reads 16 bytes of a box for itself and 8 about once per row that looks at
 // it; writes the pairs.
@@ -268,7 +268,7 @@ template <bool MANY>
 __global__ void __launch_bounds__(PSVI_BLOCK_THREADS, ROWS_CODE_POLICY.uniform_blocks)
     psvk_rows_uniform(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
                       const __grid_constant__ uniform_tables tables) {
-    // Where the kernel behind has many larger boxes to sweep it begins when all blocks have ended: blocks that came
+    // Where the kernel behind has many larger boxes to sweep it begins when all blocks have ended. Blocks that came
     // before would find the multiprocessors laid out for this kernel's shared memory, with room for too few of them
     // (power 1M 0.34 to 0.46 ms). Else it has nothing to do, and the sooner it begins the better.
     if (plan->larger < ROWS_UNIFORM_MANY_LARGER) rows_let_next_begin();

@@ -1,8 +1,8 @@
 // The cells that a box has to look at.
 //
 // A box looks in its own level and in the coarser ones. In a coarser level it looks at every row and x that a box of
-// that level could reach it from. In its own level it looks forward only: a pair belongs to the box of the lower cell
-// (row y, row z, x, before wrapping), in the same cell to the one of the lower place. The owner is told by the two
+// that level could reach it from. In its own level it looks forward only. A pair belongs to the box of the lower cell
+// (row y, row z, x, before wrapping); in the same cell, to the one of the lower place. The owner is told by the two
 // boxes alone and no cell is visited twice, so every pair is found once, whatever wraps around. Between two sets each
 // has its own cells: a box looks in those of the other set, of coarser levels, and of its own when it is of set a.
 #ifndef PAIRSIEVE_COLLISION_ROWS_VIEW_CUH
@@ -16,8 +16,8 @@ struct rows_interval {
     int32_t cells;
 };
 
-// What a box looks at in one level: rows_y times span_z rows, the first `skipped` of them left out, in each of them a
-// run of cells that may go around the row's end.
+// What a box looks at in one level: rows_y times span_z rows, the first `skipped` of them left out. In each row it
+// looks at a run of cells that may go around the row's end.
 struct rows_view {
     int32_t first_y, first_z; // wrapped
     int32_t span_z, rows;     // rows in all
