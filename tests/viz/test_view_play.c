@@ -449,6 +449,7 @@ static void test_tools(void **state) {
     app->paused = true;
     driver_key(app, SDLK_HOME, KMOD_NONE);
     app->show_panel = false;
+    app->toast_until = 0; // «undone», which ends by the clock, would be in some of the pictures
     driver_turns(app, 2);
     driver_picture whole = driver_take(app);
     float hits[PICKS], cut_hits[PICKS];
