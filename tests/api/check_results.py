@@ -31,6 +31,12 @@ COMMANDS = [
     "trace mesh.obj --size 32x32 --frames 1 --out picture.png --backend cpu --json",
     "trace mesh.obj --size 32x32 --frames 1 --shading phong --out picture.png --backend cpu --json",
 ]
+# Of the benchmark programs, which lie beside the program where they are built.
+BENCHMARKS = [
+    "bench sort --backend cpu --count 1K --distribution uniform --method merge --budget 0.01 --json",
+    "bench collision --backend cpu --scenes cube --counts 500 --methods brute --budget 0.01 --json",
+    "bench sim --backend cpu --frames 2 --json drop 20",
+]
 REPORT = "report --scenes stack,drop --counts 300,900 --seconds 1 --backend cpu --out page.html --json-out {}"
 
 
@@ -185,7 +191,8 @@ def main():
             assert code in (None, done.returncode), (arguments, done.returncode, done.stderr)
             return done.stdout if code is not None else done.stdout + done.stderr
 
-        for arguments in COMMANDS:
+        built = "is not beside this one" not in run("bench sort --help", None)
+        for arguments in COMMANDS + (BENCHMARKS if built else []):
             result = json.loads(run(arguments))
             validator.validate(result)
             result["machine"].pop("commit")
