@@ -1,6 +1,7 @@
 #!/bin/sh
-# The start page and controls of the panel (not the list of backends), used as by a person: pointer and keys of X, sent by xdotool. The viewer
-# says where its controls stand (--tell). What a control does is read from the world, the files, or the window's pixels.
+# The start page and the panel's controls (not the list of backends), used as by a person: pointer and keys of X, sent by
+# xdotool. The viewer says where its controls stand (--tell). What a control does is read from the world, the files, or
+# the window's pixels.
 # usage: xvfb-run test_view_controls.sh PROGRAM start|switches|play
 # exit code 77: xdotool or ImageMagick is not there, or no OpenGL 4.5
 set -u
