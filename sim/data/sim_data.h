@@ -41,6 +41,7 @@ typedef struct psvi_shape {
     uint32_t first_node, node_count;         // mesh
     uint32_t first_triangle, triangle_count; // mesh
     bool one_sided;                          // mesh
+    uint8_t paint[3];                        // own colour in pictures, sRGB: 0, 0, 0 is none, 1, 1, 1 is black
     uint32_t hull;                           // of the world's hulls
 } psvi_shape;
 

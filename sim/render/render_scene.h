@@ -31,14 +31,15 @@ typedef struct psvi_render_items {
     uint64_t room;
 } psvi_render_items;
 
-// A body or a part as shaders take it (sim/render/gpu/picture_bodies.glsl).
+// A body or a part as shaders take it (sim/render/gpu/picture_rays.glsl).
 typedef struct psvi_gpu_body {
     psvi_f4 centre; // w: the radius of balls, 0 of others
     psvi_f4 turn;
     psvi_f4 size; // w: bits of the psv_shape_type and PSVI_RENDER_PART, PSVI_GPU_ODD_SHAPE, PSVI_GPU_MOVES
     float radius; // of a sphere about the body
     uint32_t slot;
-    uint32_t first_plane, plane_count; // of a hull, in the list
+    uint32_t first_plane;  // of a hull, in the list
+    uint32_t planes_paint; // the hull's number of planes above 24 bits of the shape's colour (psvi_shape.paint)
 } psvi_gpu_body;
 
 #define PSVI_GPU_ODD_SHAPE 0x200u // the body's shape has an odd number

@@ -382,6 +382,9 @@ static psv_status make_data(psv_world *world, const psv_shape_def *def, psvi_wor
                          .spinning_friction = def->spinning_friction,
                          .thin = half_width(def)};
     memcpy(data->size, def->size, sizeof data->size);
+    const bool black = def->colour != 0 && (def->colour & 0xffffffu) == 0;
+    for (int k = 0; k < 3; ++k)
+        data->paint[k] = black ? 1 : (uint8_t)(def->colour >> 8 * k);
     if (def->type == PSV_SHAPE_PLANE) {
         data->radius = PSVI_STATIC_RADIUS;
         return PSV_OK;

@@ -41,6 +41,10 @@ static uint32_t faces[2 * (SIDE - 1) * (SIDE - 1)][3];
 static psv_shape_def shapes[SHAPES];
 static oracle_body bodies[BODIES];
 static const oracle_scene scene = {bodies, BODIES};
+static bool coloured; // the shapes have colours of their own
+static const uint32_t own_colours[SHAPES] = {
+    [PARTICLE] = 0xff3ba0e0, [BALL] = 0xff0000ff,  [BLOCK] = 0x80c0d020, [CAPSULE] = 0xffffffff,
+    [COMPOUND] = 0xff00a000, [PLANE] = 0xff000000, [FIELD] = 0x01604020, [MESH] = 0xffe08040};
 
 static float draw(uint32_t seed, uint64_t i, uint32_t channel) { return box_random(seed, i, channel); }
 
@@ -100,6 +104,8 @@ static void make_shapes(uint32_t seed) {
         random_turn(seed, 1000 + c, children[c].pose.rotation);
     }
     make_ground_shapes(seed);
+    for (int s = 0; coloured && s < SHAPES; ++s)
+        shapes[s].colour = own_colours[s];
 }
 
 static void make_world(uint32_t seed) {
@@ -309,8 +315,9 @@ static int grey_of(double x) {
 static double dot_of(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 // Colours of the surface of a pixel; false: the sky. *highlight: what is added to them.
-static bool phong_colour(const psv_picture_def *picture, uint32_t pixel, int colour[3], double *highlight) {
-    static const double paint[3] = {0.60, 0.55, 0.48}, still[3] = {0.22, 0.23, 0.26}, bright[3] = {1.02, 0.96, 0.84};
+static bool phong_colour(const psv_picture_def *picture, const double paint[3], uint32_t pixel, int colour[3],
+                         double *highlight) {
+    static const double still[3] = {0.22, 0.23, 0.26}, bright[3] = {1.02, 0.96, 0.84};
     const psv_pixel_hit *hit = &found[pixel];
     double d[3], n[3], p[3], sun[3], mirrored[3], distance = 0, shine;
     if (hit->slot == PSV_NO_ITEM) return false;
@@ -335,6 +342,7 @@ static bool phong_colour(const psv_picture_def *picture, uint32_t pixel, int col
 
 static void phong_by_its_formula(void **state) {
     (void)state;
+    static const double paint[3] = {0.60, 0.55, 0.48}; // of all triangles
     static psv_pixel_hit daylight[PIXELS];
     make_shapes(5);
     psv_buffer vertices, indices;
@@ -360,7 +368,7 @@ static void phong_by_its_formula(void **state) {
             int colour[3];
             double highlight;
             assert_memory_equal(&found[i], &daylight[i], offsetof(psv_pixel_hit, sun));
-            if (!phong_colour(&picture, i, colour, &highlight)) continue;
+            if (!phong_colour(&picture, paint, i, colour, &highlight)) continue;
             bool same = found[i].sun == daylight[i].sun && found[i].sky == 0;
             for (int k = 0; k < 3; ++k)
                 same &= abs((int)(picture_words[i] >> 8 * k & 255u) - colour[k]) <= 1;
@@ -384,6 +392,58 @@ static void phong_by_its_formula(void **state) {
     psv_free_buffer(context, &vertices);
     psv_free_buffer(context, &indices);
     end();
+}
+
+// --- colours of shapes -----------------------------------------------------------------------------------------------
+
+// The paint of a shape with a colour of its own, on a body that moves or is ground.
+static void own_paint(uint32_t colour, uint32_t slot, bool ground, double paint[3]) {
+    const double tint = ground ? 1 : 0.9 + 0.2 * (mixed_bits(slot + 1) & 255u) / 255;
+    for (int k = 0; k < 3; ++k)
+        paint[k] = tint * pow((colour >> 8 * k & 255u) / 255.0, 2.2);
+}
+
+// Each body of a world has its shape's colour by Phong's formula: red is red, and black hides a plane's grid. By
+// daylight a red body's pixels have no other colour in them.
+static void shapes_have_colours(void **state) {
+    (void)state;
+    if (backend != PSV_BACKEND_CPU) return; // pictures on CUDA do not look at them
+    uint32_t seen[SHAPES] = {0}, other = 0;
+    coloured = true;
+    for (uint32_t seed = 60; seed < 63; ++seed) {
+        begin(seed, PSV_TREE_LINEAR);
+        psv_picture_def picture = make_picture(seed);
+        picture.shading = PSV_SHADING_PHONG;
+        render(&picture);
+        for (uint32_t i = 0; i < PIXELS; ++i) {
+            const uint32_t slot = found[i].slot;
+            if (slot == PSV_NO_ITEM || found[i].t > 30) continue; // far planes melt into the sky
+            const long shape = bodies[slot].shape - shapes;
+            int colour[3];
+            double highlight, paint[3];
+            own_paint(own_colours[shape], slot, shape >= PLANE, paint);
+            assert_true(phong_colour(&picture, paint, i, colour, &highlight));
+            // The plane is the edge of the gloss map's cubes. Black, it has a highlight alone, which is grey.
+            if (shape == PLANE) colour[0] = colour[1] = colour[2] = (int)(picture_words[i] & 255u);
+            bool same = shape != PLANE || found[i].sun > 0 || colour[0] <= 1;
+            for (int k = 0; k < 3; ++k)
+                same &= abs((int)(picture_words[i] >> 8 * k & 255u) - colour[k]) <= 1;
+            other += !same;
+            seen[shape] += same;
+        }
+        picture.shading = PSV_SHADING_DAYLIGHT;
+        render(&picture);
+        for (uint32_t i = 0; i < PIXELS; ++i)
+            if (found[i].slot != PSV_NO_ITEM && bodies[found[i].slot].shape == &shapes[BALL])
+                if ((picture_words[i] & 0xffff00u) != 0 || (picture_words[i] & 255u) < 16)
+                    fail_msg("pixel %u of a red ball is %06x", i, picture_words[i] & 0xffffffu);
+        end();
+    }
+    coloured = false;
+    for (int s = 0; s < SHAPES; ++s)
+        if (seen[s] < 40) fail_msg("shape %d: %u pixels have its colour", s, seen[s]);
+    // At the edge of a cube of the gloss map either side is right.
+    assert_in_range(other, 0, 3 * PIXELS / 100);
 }
 
 // --- pictures that rest ----------------------------------------------------------------------------------------------
@@ -685,12 +745,19 @@ int main(int argc, char **argv) {
     psv_context_def def = psv_default_context_def();
     def.backend = backend;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(against_brute_force),  cmocka_unit_test(triangles_against_brute_force),
-        cmocka_unit_test(phong_by_its_formula), cmocka_unit_test(adding_up),
-        cmocka_unit_test(begins_anew),          cmocka_unit_test(ground_changes),
-        cmocka_unit_test(bodies_come_at_rest),  cmocka_unit_test(profiles_stay_apart),
-        cmocka_unit_test(same_bytes),           cmocka_unit_test(whole_pictures),
-        cmocka_unit_test(bad_pictures),         cmocka_unit_test(bad_renderers),
+        cmocka_unit_test(against_brute_force),
+        cmocka_unit_test(triangles_against_brute_force),
+        cmocka_unit_test(phong_by_its_formula),
+        cmocka_unit_test(shapes_have_colours),
+        cmocka_unit_test(adding_up),
+        cmocka_unit_test(begins_anew),
+        cmocka_unit_test(ground_changes),
+        cmocka_unit_test(bodies_come_at_rest),
+        cmocka_unit_test(profiles_stay_apart),
+        cmocka_unit_test(same_bytes),
+        cmocka_unit_test(whole_pictures),
+        cmocka_unit_test(bad_pictures),
+        cmocka_unit_test(bad_renderers),
     };
     return RUN_BACKEND_TESTS("render", &def, &context, tests);
 }

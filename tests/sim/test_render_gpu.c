@@ -1,7 +1,7 @@
 // Pictures on OpenGL and Vulkan against those of the CPU: what each pixel meets is the same bytes, shadows too, and
 // each byte of the picture is within one grey level. Triangles: one picture, pictures that add up with less and less
-// smoothing, both skies. Worlds of the CPU: every solid, compounds, mirrors and glass. Then what these backends have
-// not. usage: test_render_gpu gl|vulkan [--seed N]
+// smoothing, both skies. Worlds of the CPU: every solid, compounds, colours of shapes, mirrors and glass. Then what
+// these backends have not. usage: test_render_gpu gl|vulkan [--seed N]
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -235,7 +235,7 @@ static void paint_scene(const char *name) {
 static void test_worlds(void **state) {
     (void)state;
     paint_scene("drop");
-    paint_scene("dice");
+    paint_scene("dice"); // shapes with colours, ground too
     paint_scene("chairs");
     paint_scene("assorted");
 }

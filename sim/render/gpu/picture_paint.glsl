@@ -26,11 +26,19 @@ float ramp(float low, float high, float x) {
     return t * t * (3.0 - 2.0 * t);
 }
 
+// A shape's own colour, three bytes of sRGB, linear; without one `other`.
+vec3 own_paint(uint bytes, vec3 other) {
+    vec3 own = vec3(uvec3(bytes, bytes >> 8, bytes >> 16) & 255u) / 255.0;
+    return (bytes & 0xffffffu) == 0u ? other : pow(own, vec3(2.2));
+}
+
 vec3 body_paint(seen_surface seen) {
     const vec3 paints[8] =
         vec3[8](vec3(0.76, 0.18, 0.11), vec3(0.90, 0.52, 0.09), vec3(0.84, 0.72, 0.48), vec3(0.62, 0.31, 0.20),
                 vec3(0.09, 0.33, 0.60), vec3(0.10, 0.48, 0.42), vec3(0.30, 0.60, 0.74), vec3(0.36, 0.24, 0.56));
     uint bits = bits_of(seen.body), noise = hash(seen.slot + 1u);
+    vec3 own = own_paint(floatBitsToUint(bodies[base(3) / 4u + 4u * seen.body + 3u].w), vec3(-1.0));
+    if (own.x >= 0.0) return (bits & MOVES) == 0u ? own : own * (0.9 + 0.2 * float(noise & 255u) / 255.0);
     if ((bits & MOVES) == 0u) return vec3(0.42, 0.43, 0.45);
     uint hue = ((bits & ODD_SHAPE) != 0u ? 4u : 0u) + (noise >> 8 & 3u);
     return paints[hue] * (0.80 + 0.4 * float(noise & 255u) / 255.0);
@@ -43,7 +51,7 @@ float grid_line(float at, float width) {
 }
 
 // A grid that ends where its lines are as near as pixels. A pixel covers `width` across the ray d.
-vec3 plane_paint(vec3 p, vec3 normal, vec3 d, float width) {
+vec3 plane_paint(uint plane, vec3 p, vec3 normal, vec3 d, float width) {
     vec3 n = abs(normal);
     bool level = n.y > 0.7, wall = !level && n.x > 0.7;
     vec3 spread = abs(unit_or(sum_with(d, normal, -dot_of(d, normal)), vec3(0.0)));
@@ -55,11 +63,13 @@ vec3 plane_paint(vec3 p, vec3 normal, vec3 d, float width) {
     float fine = 1.0 / CELL, coarse = 0.1 / CELL;
     float lines = max(grid_line(a * fine, wide_a * fine), grid_line(b * fine, wide_b * fine));
     float strong = max(grid_line(a * coarse, wide_a * coarse), grid_line(b * coarse, wide_b * coarse));
-    return (level ? vec3(0.40, 0.41, 0.43) : vec3(0.46, 0.48, 0.52)) * ((1.0 - 0.22 * lines) * (1.0 - 0.30 * strong));
+    vec3 plain = level ? vec3(0.40, 0.41, 0.43) : vec3(0.46, 0.48, 0.52);
+    vec3 own = own_paint(floatBitsToUint(planes[base(4) / 4u + 2u * plane + 1u].w), plain);
+    return own * ((1.0 - 0.22 * lines) * (1.0 - 0.30 * strong));
 }
 
 vec3 paint(seen_surface seen, vec3 p, vec3 d, float width) {
-    return seen.type == SHAPE_PLANE ? plane_paint(p, seen.normal, d, width) : body_paint(seen);
+    return seen.type == SHAPE_PLANE ? plane_paint(seen.body, p, seen.normal, d, width) : body_paint(seen);
 }
 
 vec3 reflected(vec3 d, vec3 n) {

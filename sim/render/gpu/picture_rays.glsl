@@ -25,7 +25,7 @@ struct seen_surface {
     uint slot; // of the body, or the triangle; NO_ITEM: nothing
     vec3 normal;
     uint type; // psv_shape_type
-    uint body; // its number among the items
+    uint body; // its number among the items; of ground among the planes
 };
 #define SHAPE_SPHERE 1u
 #define SHAPE_CAPSULE 3u
@@ -174,7 +174,7 @@ bool ray_solid(uint body, vec3 o, vec3 d, out surface at) {
         hit = ray_capsule(local, along, size.x, size.y, at);
     } else if (type == SHAPE_HULL) {
         vec4 more = bodies[from + 3u];
-        hit = ray_hull(floatBitsToUint(more.z), floatBitsToUint(more.w), local, along, at);
+        hit = ray_hull(floatBitsToUint(more.z), floatBitsToUint(more.w) >> 24, local, along, at);
     } else {
         hit = ray_block(local, along, size.xyz, at);
     }
@@ -203,7 +203,7 @@ void meet_ground(uint number, vec3 o, vec3 d, inout seen_surface seen) {
         return;
     else
         at.t = divided(-height, rate);
-    see(seen, at.t, at.normal, floatBitsToUint(place.w), SHAPE_PLANE, 0u);
+    see(seen, at.t, at.normal, floatBitsToUint(place.w), SHAPE_PLANE, number);
 }
 #else
 void meet(tree_ray ray, uint place, vec3 o, vec3 d, inout seen_surface seen) {

@@ -36,6 +36,11 @@ static psv_status take_room(psv_renderer *renderer, uint64_t room, host_bodies *
     return PSV_OK;
 }
 
+// The shape's own colour as shaders take it; 0: none.
+static uint32_t paint_bits(const psvi_shape *shape) {
+    return shape->paint[0] | (uint32_t)shape->paint[1] << 8 | (uint32_t)shape->paint[2] << 16;
+}
+
 static psvi_gpu_body record_of(const psvi_render_scene *scene, const psvi_hull *hulls, uint32_t item) {
     const psvi_sim *s = &scene->sim;
     uint32_t slot;
@@ -53,11 +58,12 @@ static psvi_gpu_body record_of(const psvi_render_scene *scene, const psvi_hull *
         .radius = s->position[slot].w,
         .slot = slot,
         .first_plane = 2 * scene->ground_count + hull * PSVI_HULL_FACES,
-        .plane_count = is_hull ? hulls[hull].face_count : 0,
+        .planes_paint = (is_hull ? hulls[hull].face_count : 0) << 24 | paint_bits(&s->geometry.shapes[s->shape[slot]]),
     };
 }
 
-// Two of four floats for each plane of ground: a point with the slot, and the normal. Then the planes of all hulls.
+// Two of four floats for each plane of ground: a point with the slot, and the normal with the colour. Then the planes
+// of all hulls.
 static psv_status load_planes(psv_renderer *renderer) {
     const psv_world *world = renderer->def.world;
     psvi_render_scene *scene = &renderer->scene;
@@ -71,7 +77,7 @@ static psv_status load_planes(psv_renderer *renderer) {
     for (uint32_t g = 0; g < scene->ground_count; ++g) {
         const psvi_render_ground *ground = &renderer->host_ground[g];
         *at++ = f4_make(ground->position, psv_bits_float(ground->slot));
-        *at++ = f4_make(ground->up, 0);
+        *at++ = f4_make(ground->up, psv_bits_float(paint_bits(&world->shapes[world->shape_of[ground->slot]].data)));
     }
     for (uint64_t h = 0; h < hulls; ++h, at += PSVI_HULL_FACES)
         memcpy(at, world->hulls[h].planes, PSVI_HULL_FACES * sizeof *at);
