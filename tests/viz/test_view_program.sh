@@ -36,7 +36,7 @@ expect 2 'one too many' "$program" drop chairs
 
 # Every option that the parser knows is in the help.
 "$program" --help >help.txt
-for option in scene bodies seed backend sort broad-phase pairs-on order-on list size supersample overlay colour transparent no-shadows ray-traced \
+for option in scene bodies seed backend sort broad-phase pairs-on order-on list size supersample overlay colour transparent shadows no-shadows ray-traced \
     no-hud strip frame-all help-panel no-vsync no-interop paused folder headless frames screenshot video replay at record csv trace check smoke help version; do
     [ $option = scene ] || grep -q -e "--$option" help.txt || { echo "FAILED: --help lacks --$option"; failures=$((failures + 1)); }
 done

@@ -43,7 +43,8 @@ void view_print_help(void) {
          "  --order-on NAME       cpu (default), gl or auto: where the CPU backend's bodies are put in order\n"
          "  --transparent         draw all bodies as glass, sorted by depth with pairsieve's own sorter\n"
          "  --ray-traced          sun, sky, mirrors and glass by rays; the key Y, too\n"
-         "  --no-shadows          no shadow map (above 400,000 bodies it starts off; H turns it on)\n"
+         "  --shadows             a shadow map for any number of bodies (above 400,000 it starts off; the key H, too)\n"
+         "  --no-shadows          no shadow map\n"
          "  --no-hud              no panel\n"
          "  --strip               the panel as one line: phases of the step, and what share of it sorting is\n"
          "  --frame-all           look at all bodies, as the key Home does; without a window in each frame\n"
@@ -143,6 +144,7 @@ static bool parse_simple(const char *name, const char *value, view_options *o, i
         {"--frame-all", &o->frame_all},
         {"--help-panel", &o->help_panel},
         {"--transparent", &o->transparent},
+        {"--shadows", &o->shadows},
         {"--no-shadows", &o->no_shadows},
         {"--ray-traced", &o->ray_traced},
         {"--no-interop", &o->no_interop},

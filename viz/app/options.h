@@ -61,7 +61,7 @@ typedef struct view_options {
     bool help_panel;
     bool start_page; // no scene was named: one is chosen on the start page
     bool transparent;
-    bool no_shadows;
+    bool shadows, no_shadows; // for any number of bodies; for none
     bool ray_traced;
     bool no_interop;
     bool no_vsync;

@@ -100,7 +100,7 @@ void view_set_sampled_check(view_app *app, bool on) {
     if (app->world != NULL) (void)psv_check_world_pairs(app->world, on ? SAMPLED_SHARE : 0);
 }
 
-#define SHADOW_BODIES 400000 // above this shadows start off: the pass doubles the vertices
+#define SHADOW_BODIES 400000 // above this shadows start off without --shadows: the pass doubles the vertices
 
 // The renderer's OpenGL context is current here and wherever the world is stepped. Where it will not do the CPU does
 // it.
@@ -139,7 +139,8 @@ static void take_scene(view_app *app, view_load *load) {
     view_take_play(app);
     memset(&app->rewind, 0, sizeof app->rewind);
     if (app->scene != NULL) view_begin_rewind(&app->rewind, app->scene);
-    app->shadows = !app->options.no_shadows && psv_world_slot_count(app->world) <= SHADOW_BODIES;
+    app->shadows =
+        !app->options.no_shadows && (app->options.shadows || psv_world_slot_count(app->world) <= SHADOW_BODIES);
     app->pair_scale = 1.0f / 12.0f;
     app->stale = true;
     if (app->options.record != NULL && app->load_count == 0 &&

@@ -35,11 +35,12 @@ static void tell_state(const view_app *app, FILE *out) {
             app->follow);
     fprintf(out, "set sampled %d\nset checked %d\nset sorts %u\nset phases %u\nset video %d\n", app->check_sampled,
             app->check.done, app->sorts_timed.count, app->broad_phases_timed.count, view_is_recording(&app->video));
+    fprintf(out, "set backend %s\n", app->context != NULL ? psv_backend_name(psv_context_backend(app->context)) : "");
     fprintf(out, "set sort %s\nset broad phase %s\nset time %.4f\nset cut %.4f\n", app->sort_method, app->broad_phase,
             (double)app->play.time_scale, (double)app->cut_share);
     int width = 0, height = 0;
     SDL_GetWindowSize(app->window.window, &width, &height);
-    fprintf(out, "set window %d %d\n", width, height);
+    fprintf(out, "set window %d %d\nset renderer %s\n", width, height, app->window.renderer);
     fprintf(out, "set camera %.4f %.4f\n", (double)camera->yaw, (double)camera->distance);
     fprintf(out, "set message %s\n", SDL_GetTicks64() < app->toast_until ? app->toast.text : "");
 }
