@@ -1,5 +1,6 @@
-// bench_bounds: what `auto` promises on the CPU, judged frame by frame. Boxes move; each method has a finder of its own
-// and sees the same frames in turns. Times are processor time of one worker. Every frame's pairs are compared.
+// bench_bounds: what `auto` promises, judged frame by frame. Boxes move; each method has a finder of its own and sees
+// the same frames in turns. Times are processor time of one worker, or on a GPU wall time until the pairs' number is on
+// the host. Every frame's pairs are compared.
 #include <getopt.h>
 #include <time.h>
 
@@ -16,6 +17,7 @@
 #define TOO_SLOW 12 // times the best of a frame: a method that takes longer is left out of the later frames
 
 typedef struct bench_options {
+    psv_backend backend;
     const char *scenes[MAX_LIST], *methods[MAX_LIST];
     uint64_t counts[MAX_LIST], seeds[MAX_LIST];
     int scene_count, method_count, count_count, seed_count, frames;
@@ -37,9 +39,10 @@ static void check(psv_context *context, psv_status status, const char *what) {
     exit(1);
 }
 
-static double now_ms(void) {
+static double now_ms(const psv_context *context) {
     struct timespec t;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    const bool cpu = psv_context_backend(context) == PSV_BACKEND_CPU;
+    (void)clock_gettime(cpu ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
     return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
@@ -75,10 +78,10 @@ static void create(psv_context *context, bench_method *method, const char *name,
 
 static void run_frame(psv_context *context, bench_method *method, const psv_box_set *set) {
     psv_pair_statistics statistics;
-    const double begin = now_ms();
+    const double begin = now_ms(context);
     check(context, psv_find_pairs(method->finder, set), method->name);
     check(context, psv_finish_pairs(method->finder, &method->pairs), method->name);
-    method->ms[method->frames++] = now_ms() - begin;
+    method->ms[method->frames++] = now_ms(context) - begin;
     check(context, psv_read_pair_statistics(method->finder, &statistics), method->name);
     method->tests = statistics.candidates;
     method->gave_up += strcmp(statistics.veto, "tests") == 0;
@@ -126,8 +129,8 @@ typedef struct bench_case {
     const char *name;
     uint64_t count, seed;
     psv_aabb *boxes[2];
-    psv_box_set sets[2];
-    int turns; // 2: scenes that take turns
+    psv_box_set sets[2]; // copies of `boxes` on the backend
+    int turns;           // 2: scenes that take turns
 } bench_case;
 
 static void print_case(const bench_case *made, const bench_method *methods, int count) {
@@ -142,7 +145,7 @@ static void print_case(const bench_case *made, const bench_method *methods, int 
         if (judged->ms[f] > first) first = judged->ms[f];
         if (f >= SURE && judged->ms[f] > late) late = judged->ms[f];
     }
-    printf("%-20s %8llu %3llu %10llu  best %-6s %9.2f  auto %9.2f  worst %6.2f  fourth on %6.2f  median %5.2f%s gave "
+    printf("%-20s %8llu %3llu %10llu  best %-6s %9.3f  auto %9.3f  worst %6.2f  fourth on %6.2f  median %5.2f%s gave "
            "up %llu tests/box %.0f ",
            made->name, (unsigned long long)made->count, (unsigned long long)made->seed,
            (unsigned long long)judged->pairs, best->name, least, median_of(judged, made->turns), first / least,
@@ -151,10 +154,15 @@ static void print_case(const bench_case *made, const bench_method *methods, int 
     for (int m = 0; m < count; ++m) {
         printf(" | %s", methods[m].name);
         for (int f = 0; f < methods[m].frames; ++f)
-            printf(" %.2f", methods[m].ms[f]);
+            printf(" %.3f", methods[m].ms[f]);
     }
     printf("\n");
     (void)fflush(stdout);
+}
+
+static void upload_boxes(psv_context *context, const bench_case *made, int turn) {
+    const uint64_t bytes = made->count * sizeof *made->boxes[turn];
+    check(context, psv_upload(context, made->sets[turn].min, made->boxes[turn], bytes), "upload");
 }
 
 static void run_case(const bench_options *options, psv_context *context, bench_case *made) {
@@ -187,6 +195,7 @@ static void run_case(const bench_options *options, psv_context *context, bench_c
         for (int m = 0; m + 1 < count && f <= SURE; ++m)
             if (methods[m].frames > f && methods[m].ms[f] > TOO_SLOW * fastest->ms[f]) --methods[m].frames;
         move_boxes(made->boxes[turn], made->count, made->seed + (uint64_t)f, options->move);
+        upload_boxes(context, made, turn);
     }
     print_case(made, methods, count);
     for (int m = 0; m < count; ++m)
@@ -208,12 +217,17 @@ static void make_case(const bench_options *options, psv_context *context, const 
             exit(2);
         }
         scene->make(boxes, count, seed);
+        psv_buffer buffer = {0};
+        check(context, psv_alloc_buffer(context, count * sizeof *boxes, &buffer), "boxes");
         made.boxes[made.turns] = boxes;
-        made.sets[made.turns++] = psv_boxes_of(psv_buffer_of(boxes, count * sizeof *boxes), sizeof *boxes, count);
+        made.sets[made.turns] = psv_boxes_of(buffer, sizeof *boxes, count);
+        upload_boxes(context, &made, made.turns++);
     }
     run_case(options, context, &made);
-    free(made.boxes[0]);
-    free(made.boxes[1]);
+    for (int turn = 0; turn < made.turns; ++turn) {
+        psv_free_buffer(context, &made.sets[turn].min);
+        free(made.boxes[turn]);
+    }
 }
 
 // --- command line ----------------------------------------------------------------------------------------------------
@@ -227,18 +241,19 @@ static int split(char *text, const char **list) {
 
 static void print_help(void) {
     printf("usage: bench_bounds [--scenes a,b,c+d] [--counts 10K,100K] [--seed N,N] [--methods a,b] [--frames N]\n"
-           "       [--move SHARE]\n"
-           "Processor time of `auto` on the CPU, one worker, each frame over the best method's median.\n"
+           "       [--move SHARE] [--backend cpu|cuda]\n"
+           "Time of `auto`, each frame over the best method's median: processor time of one worker, or wall time.\n"
            "c+d: two scenes that take turns; the second is judged.\nscenes:\n");
     for (uint32_t i = 0; box_family_at(i) != NULL; ++i)
         printf("  %-14s %s\n", box_family_at(i)->name, box_family_at(i)->description);
 }
 
 static bench_options parse(int argc, char **argv) {
-    bench_options o = {.frames = 12, .move = 0.1f, .methods = {"lbvh", "rows"}, .method_count = 2};
-    static const struct option names[] = {{"scenes", 1, NULL, 's'},  {"counts", 1, NULL, 'n'}, {"seed", 1, NULL, 'e'},
-                                          {"methods", 1, NULL, 'm'}, {"frames", 1, NULL, 'f'}, {"move", 1, NULL, 'v'},
-                                          {"help", 0, NULL, 'h'},    {NULL, 0, NULL, 0}};
+    bench_options o = {
+        .backend = PSV_BACKEND_CPU, .frames = 12, .move = 0.1f, .methods = {"lbvh", "rows"}, .method_count = 2};
+    static const struct option names[] = {{"scenes", 1, NULL, 's'},  {"counts", 1, NULL, 'n'},  {"seed", 1, NULL, 'e'},
+                                          {"methods", 1, NULL, 'm'}, {"frames", 1, NULL, 'f'},  {"move", 1, NULL, 'v'},
+                                          {"help", 0, NULL, 'h'},    {"backend", 1, NULL, 'b'}, {NULL, 0, NULL, 0}};
     const char *numbers[MAX_LIST];
     for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;)
         switch (c) {
@@ -254,6 +269,7 @@ static bench_options parse(int argc, char **argv) {
             for (int i = 0; i < o.seed_count; ++i)
                 o.seeds[i] = bench_count(PROGRAM, "--seed", numbers[i], 0, UINT64_MAX);
             break;
+        case 'b': check(NULL, psv_parse_backend(optarg, &o.backend), "--backend"); break;
         case 'f': o.frames = (int)bench_count(PROGRAM, "--frames", optarg, SURE + 1, FRAMES); break;
         case 'v': o.move = (float)bench_positive(PROGRAM, "--move", optarg, 100); break;
         case 'h': print_help(); exit(0);
@@ -270,7 +286,7 @@ int main(int argc, char **argv) {
     const bench_options options = parse(argc, argv);
     psv_context_def def = psv_default_context_def();
     psv_context *context = NULL;
-    def.backend = PSV_BACKEND_CPU;
+    def.backend = options.backend;
     def.worker_count = 1;
     check(NULL, psv_create_context(&def, &context), "context");
     for (int s = 0; s < options.scene_count; ++s)

@@ -57,6 +57,16 @@ static const char tank[] =
     " {\"shape\": \"ground\", \"position\": [0, 0, %g], \"rotation\": [-0.70710678, 0, 0, 0.70710678]}],"
     " \"generators\": [{\"type\": \"fill\", \"shapes\": [\"ball\"], \"spacing\": 1.01, \"aspect\": 1}]}";
 
+// A thousand boxes asleep on the ground for each ball that bounces beside them.
+static const char asleep[] =
+    "{\"name\": \"asleep\", \"world\": {\"substeps\": 4}, \"shapes\": {\"ground\": {\"type\": \"plane\", "
+    "\"restitution\": 1}, \"block\": {\"type\": \"box\", \"half_extents\": [0.5, 0.4, 0.3]}, \"ball\": {\"type\": "
+    "\"sphere\", \"radius\": 0.5, \"restitution\": 1}}, \"fixed\": [{\"shape\": \"ground\"}], \"generators\": "
+    "[{\"type\": \"grid\", \"share\": 1000, \"shapes\": [\"block\"], \"columns\": 1000, \"rows\": 1000, \"spacing\": "
+    "[1.2, 1, 1.2], \"base\": [0, 0.4, 0]}, {\"type\": \"grid\", \"share\": 1, \"shapes\": [\"ball\"], \"columns\": "
+    "32, "
+    "\"rows\": 32, \"spacing\": [2, 2, 2], \"base\": [900, 8, 0]}]}";
+
 static const bench_case cuda_cases[] = {
     {"drop, 1M spheres", "spheres", 1000000, 8}, {"drop, 100K boxes", "boxes", 100000, 6},
     {"chairs, 10K", "chairs", 10000, 8},         {"landscape, 1M particles", "landscape", 1000000, 8},
@@ -91,7 +101,10 @@ static double median(double *values, int count) {
 // The scenes of one kind are files of their own.
 static const char *scene_file(const bench_case *c, char *path, size_t bytes) {
     const bool walls = strcmp(c->scene, "tank") == 0;
-    const char *text = strcmp(c->scene, "spheres") == 0 ? spheres : strcmp(c->scene, "boxes") == 0 ? boxes : NULL;
+    const char *text = strcmp(c->scene, "spheres") == 0  ? spheres
+                       : strcmp(c->scene, "boxes") == 0  ? boxes
+                       : strcmp(c->scene, "asleep") == 0 ? asleep
+                                                         : NULL;
     if (text == NULL && !walls) return c->scene;
     (void)snprintf(path, bytes, "bench_sim_%s.json", c->scene);
     FILE *file = fopen(path, "w");
@@ -124,6 +137,7 @@ static void print_origin(int frames) {
 static int run_case(const bench_case *c, int frames) {
     psv_scene_options options = psv_default_scene_options();
     options.bodies = c->bodies;
+    options.sleeping = strcmp(c->scene, "asleep") == 0;
     psv_scene *scene = NULL;
     char path[64];
     const char *name = scene_file(c, path, sizeof path);
