@@ -159,7 +159,7 @@ static replay open_replay(const char *method, psv_pair_finder *finder, psv_pair_
     r.got = malloc(sizeof *r.got);
     r.expected = malloc(sizeof *r.expected);
     CUDA(cudaMalloc((void **)&r.on_device, sizeof *r.on_device));
-    CUDA(cudaMemset(r.on_device, 0, sizeof *r.on_device));
+    CUDA(cudaMemsetAsync(r.on_device, 0, sizeof *r.on_device, stream)); // the default stream would not come before it
     r.set = set_of(r.on_device, ruled);
     r.host_set = set_of(r.made, ruled);
     return r;
@@ -386,8 +386,8 @@ static void test_replay_with_excluded_pairs(void **state) {
     CHECK(device, psv_create_pair_finder(device, &def, &finder));
     CUDA(cudaMalloc((void **)&boxes, BOXES * sizeof *boxes));
     CUDA(cudaMalloc((void **)&out, SCENE_PAIRS * sizeof *out));
-    CUDA(cudaMemset(boxes, 0xff, BOXES * sizeof *boxes));
-    CUDA(cudaMemset(out, 0, SCENE_PAIRS * sizeof *out));
+    CUDA(cudaMemsetAsync(boxes, 0xff, BOXES * sizeof *boxes, stream));
+    CUDA(cudaMemsetAsync(out, 0, SCENE_PAIRS * sizeof *out, stream));
     const psv_box_set set = psv_boxes_of(psv_buffer_of(boxes, BOXES * sizeof *boxes), sizeof *boxes, BOXES),
                       host_set = psv_boxes_of(psv_buffer_of(made, BOXES * sizeof *made), sizeof *made, BOXES);
     psv_pair_rules rules = psv_default_pair_rules();
@@ -433,7 +433,7 @@ static void test_growth_in_a_capture(void **state) {
     (void)state;
     psv_aabb *boxes = NULL;
     CUDA(cudaMalloc((void **)&boxes, 10 * sizeof *boxes));
-    CUDA(cudaMemset(boxes, 0, 10 * sizeof *boxes));
+    CUDA(cudaMemsetAsync(boxes, 0, 10 * sizeof *boxes, stream));
     psv_pair_finder *finder = make_finder(device, "auto", "radix", true, false);
     psv_box_set set = psv_boxes_of(psv_buffer_of(boxes, 10 * sizeof *boxes), sizeof *boxes, 10);
     cudaGraph_t graph = NULL;
