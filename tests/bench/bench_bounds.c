@@ -101,7 +101,7 @@ static uint64_t room_for(psv_context *context, const psv_box_set *sets, int coun
         most = pairs > most ? pairs : most;
         psv_destroy_pair_finder(method.finder);
     }
-    return most + most / 2 + 1024;
+    return 3 * most + 1024; // boxes that move may crowd
 }
 
 // The pairs' number and a sum over hashes of the pairs.

@@ -338,6 +338,12 @@ TABLES = {
     "movers-peers": lambda: listing(f"{EPYC}/movers_peers.csv", [
         ("boxes", "boxes", count), ("of which move", "movers", count), ("method", "method", plain), ("what it does", "work", plain),
         ("begins and ends a frame", "events", plain), ("ms", "frame_ms", time), ("worst frame, ms", "worst_ms", time)]),
+    "movers-gpu": lambda: listing(f"{H100}/movers.csv", [
+        ("boxes", "boxes", count), ("of which move", "movers", count), ("pairs, ms", "find_ms", time), ("with events", "events_ms", time),
+        ("the others kept", "kept_find_ms", time), ("with events", "kept_events_ms", time), ("a check of 16 boxes", "check_ms", time)]),
+    "trees-backends": lambda: listing(f"{H100}/trees_backends.csv", [
+        ("backend", "backend", plain), ("triangles", "triangles", count), ("build, ms", "build_ms", time), ("refit, ms", "refit_ms", time),
+        ("primary", "primary", whole), ("shadow", "shadow", whole), ("random", "random", whole), ("closest points", "closest", whole)]),
     "trees-gpu": lambda: listing(f"{H200}/trees.csv", [
         ("triangles", "triangles", count), ("tree", "tree", plain), ("build, ms", "build_ms", time), ("refit, ms", "refit_ms", time),
         ("primary", "primary", whole), ("shadow", "shadow", whole), ("random", "random", whole), ("closest points", "closest", whole)]),
