@@ -1,5 +1,5 @@
 #!/bin/sh
-# The start page and the panel's controls (not the list of backends), used as by a person: pointer and keys of X, sent by
+# The start page, the panel's controls and their explanations, used as by a person: pointer and keys of X, sent by
 # xdotool. The viewer says where its controls stand (--tell). What a control does is read from the world, the files, or
 # the window's pixels.
 # usage: xvfb-run test_view_controls.sh PROGRAM start|switches|play
@@ -117,6 +117,16 @@ key() {
 }
 blown() { value message | grep -q ' bodies blown away$'; }
 fast() { value picked | awk '{ exit !($2 > 0.5) }'; } # m/s; a body at rest gets none of it by a step alone
+# explains NAME WORDS: the pointer alone brings an explanation with these words
+explained=0
+explains() {
+    point "$1" 0.5
+    explained=$((explained + 1))
+    case $(value tip) in *"$2"*) ;; *) fail "over '$1' it says '$(value tip)', not '$2'" ;; esac
+}
+# Below and to the right of a place in the window, where an explanation is drawn.
+beside() { import -window "$window" -crop "80x24+$(($1 + 20))+$(($2 + 24))" rgb:- | cksum; }
+hides() { ! has "$1"; }
 files() { ls "$folder"/files/*."$1" >/dev/null 2>&1; }
 
 controls=0
@@ -157,8 +167,41 @@ start_page() {
 }
 
 switches() {
+    # --- what it costs: figures and phases say what they are
+    explains "step time" "one step of the simulation"
+    explains "sort share" "ordering the boxes"
+    explains "phase plot" "one bar a frame"
+    explains "row frame" "since the scene began"
+    explains "row bodies" "never move included"
+    explains "row pairs" "boxes that overlap"
+    explains "row contacts" "bodies touch"
+    explains "row tested" "compared"
+    explains "sort passes" "radix sort"
+    phases=$(sed -n 's/^control [-0-9]* [-0-9]* [-0-9]* phase \([a-z].*\)$/\1/p' "$tell" | grep -v -e '^plot$' -e '^bar$')
+    [ "$(echo "$phases" | wc -l)" -ge 8 ] || fail "phases: $phases"
+    tips=
+    for phase in $phases; do
+        explains "phase $phase" " "
+        tips="$tips$(value tip)
+"
+    done
+    [ "$(printf %s "$tips" | sort -u | wc -l)" = "$(echo "$phases" | wc -l)" ] || fail "two phases say the same: $tips"
+
     # --- what can be switched
     does "tab scene" has explain
+    explains "start page" "pictures of all scenes"
+    explains "check sampled" "at most 2%"
+    press backend
+    settle 3
+    has cpu || fail "the list of backends does not open"
+    if has cuda; then
+        does cuda is backend cuda
+        wait_for 60 ready || fail "no scene on cuda"
+        chooses backend cpu is backend cpu
+    else
+        does cpu hides cpu
+        is backend cpu || fail "the backend is $(value backend)"
+    fi
     does explain is explained 1
     does explain is explained 0
     key p is paused 1
@@ -189,6 +232,8 @@ switches() {
 
     # --- methods, timed
     does "tab methods" has "time all sorts"
+    explains "time all sorts" "by every method"
+    explains "time all broad phases" "finds the pairs"
     does "time all sorts" is_not sorts 0
     does "time all broad phases" is_not phases 0
 }
@@ -199,6 +244,25 @@ play() {
     does pause is paused 1
     steps=$(value steps)
     does step is_not steps "$steps"
+    set -- $(where undo)
+    before=$(beside $1 $2)
+    explains undo "before your last change"
+    settle 3
+    [ "$(beside $1 $2)" != "$before" ] || fail "an explanation is told, but not drawn"
+    explains gravity "metres a second squared"
+    explains wind "a sideways push"
+    explains time "slow motion"
+    explains friction "0 is ice"
+    explains bounce "restitution"
+    explains substeps "solver substeps"
+    explains bodies "begins again"
+    explains pin "stays where it is"
+    explains paint "another colour"
+    explains follow "the camera goes"
+    explains explode "middle of the picture"
+    explains cut "to see inside"
+    explains fold "one line"
+    explains "time line" "the frame"
     slides cut 0.5 cut
     slides cut 0 cut
     before=$(value camera)
@@ -268,4 +332,4 @@ play) play ;;
 esac
 key ctrl+q true
 wait $viewer || { echo "FAILED: the viewer ended with $?"; exit 1; }
-echo "$controls clicks on controls, each with its effect"
+echo "$controls clicks on controls, each with its effect; $explained explanations"

@@ -65,6 +65,32 @@ static void take_options(view_app *app) {
     snprintf(app->broad_phase, sizeof app->broad_phase, "%s", o->broad_phase != NULL ? o->broad_phase : "");
 }
 
+static view_app *app_with_files; // that are not closed
+
+static void close_logs(view_app *app) {
+    view_message message = {""};
+    app_with_files = NULL;
+    if (app->trace.stream != NULL) view_write_trace_tail(app->trace.stream);
+    close_log(app, &app->csv, app->options.csv);
+    close_log(app, &app->trace, app->options.trace);
+    if (!view_close_video(&app->video, &message)) {
+        fprintf(stderr, "pairsieve-view: %s\n", message.text);
+        app->exit_code = VIEW_EXIT_FAILED;
+    }
+    view_report_recording(app, view_end_recording(&app->recording, true, &message), &message);
+}
+
+// When an X server goes away, its library ends the program from within a call. Files then keep what they have.
+static void close_left_logs(void) {
+    if (app_with_files != NULL) close_logs(app_with_files);
+}
+
+static void close_logs_at_exit(view_app *app) {
+    static bool registered;
+    if (!registered) registered = atexit(close_left_logs) == 0;
+    app_with_files = app;
+}
+
 bool view_open_app(view_app *app, const view_options *options, view_message *message) {
     memset(app, 0, sizeof *app);
     app->options = *options;
@@ -82,6 +108,7 @@ bool view_open_app(view_app *app, const view_options *options, view_message *mes
     if (!open_log(&app->csv, options->csv, view_write_csv_head, message)) return false;
     if (!open_log(&app->trace, options->trace, view_write_trace_head, message)) return false;
     app->exit_code = VIEW_EXIT_GOOD;
+    close_logs_at_exit(app);
     if (options->start_page && app->hud != NULL)
         view_show_start(app);
     else
@@ -89,18 +116,6 @@ bool view_open_app(view_app *app, const view_options *options, view_message *mes
     if (options->headless) view_poll_load(app, true);
     app->last_tick = SDL_GetPerformanceCounter();
     return true;
-}
-
-static void close_logs(view_app *app) {
-    view_message message = {""};
-    if (app->trace.stream != NULL) view_write_trace_tail(app->trace.stream);
-    close_log(app, &app->csv, app->options.csv);
-    close_log(app, &app->trace, app->options.trace);
-    if (!view_close_video(&app->video, &message)) {
-        fprintf(stderr, "pairsieve-view: %s\n", message.text);
-        app->exit_code = VIEW_EXIT_FAILED;
-    }
-    view_report_recording(app, view_end_recording(&app->recording, true, &message), &message);
 }
 
 void view_close_app(view_app *app) {

@@ -43,6 +43,7 @@ void plot(const view_history &history) {
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     ImDrawList *list = ImGui::GetWindowDrawList();
     ImGui::Dummy(size);
+    mark("phase plot");
     explain_on_hover("one bar a frame, newest at the right: how long each phase of the step took");
     list->AddRectFilled(corner, ImVec2(corner.x + size.x, corner.y + size.y), IM_COL32(12, 14, 18, 220), 3.0f);
     const float bar = std::max(1.0f, std::round(scaled(2.0f)));
@@ -163,6 +164,7 @@ void hud_costs(const view_hud_model &model) {
     }
     const double step = figure(*model.history, VIEW_OF_STEP), sort = figure(*model.history, PSV_PHASE_SORT);
     ImGui::Text("step %.3f ms", step);
+    mark("step time");
     explain_on_hover("one step of the simulation: all phases below. Figures are medians of the last second");
     ImGui::SameLine(scaled(150.0f));
     ImGui::TextColored(hud_orange, "sort %.3f ms (%s)", sort, share_text(sort, step, share));

@@ -68,7 +68,10 @@ void explain_on_hover(const char *text) {
 
 void row(const char *name, uint64_t number, const char *meaning) {
     char text[32];
+    char place[32];
+    snprintf(place, sizeof place, "row %s", name);
     ImGui::TextDisabled("%s", name);
+    mark(place);
     explain_on_hover(meaning);
     ImGui::SameLine(scaled(96.0f));
     ImGui::TextUnformatted(grouped(number, text));
@@ -598,6 +601,7 @@ bool view_hud_find(const view_hud *hud, const char *name, int *x, int *y) {
 void view_hud_list(const view_hud *hud, FILE *out) {
     for (const view_item &item : hud->items)
         fprintf(out, "control %d %d %d %s\n", (int)item.x, (int)item.y, (int)item.half_width, item.name);
+    fprintf(out, "set tip %s\nset dpi %.0f\n", hud->tip, hud->dpi);
 }
 
 void view_draw_hud(view_hud *hud, const view_hud_model *model, int width, int height, view_hud_actions *actions) {
