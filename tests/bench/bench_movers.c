@@ -172,8 +172,9 @@ static void print_peer(const char *name, const char *work, uint64_t count, uint6
     (void)fflush(stdout);
 }
 
+// expected: all pairs, and those with a box that moves.
 static void time_peer(const movers_peer *peer, psv_aabb *boxes, uint64_t count, uint32_t *moved, uint64_t movers,
-                      int frames) {
+                      int frames, const uint64_t expected[2]) {
     double *times = calloc((size_t)frames, sizeof *times);
     void *made = peer->create(boxes, count);
     uint64_t events = 0; // of the first frames
@@ -186,11 +187,28 @@ static void time_peer(const movers_peer *peer, psv_aabb *boxes, uint64_t count, 
     }
     print_peer(peer->name, peer->work, count, movers, peer->pairs(made), (double)(peer->events(made) - events) / frames,
                times, frames);
+    if (peer->exact(made) != expected[!peer->keeps]) {
+        fprintf(stderr, "bench_movers: %s has %llu pairs, expected %llu\n", peer->name,
+                (unsigned long long)peer->exact(made), (unsigned long long)expected[!peer->keeps]);
+        exit(1);
+    }
     peer->destroy(made);
     free(times);
 }
 
-static void time_own(psv_aabb *boxes, uint64_t count, uint32_t *moved, uint64_t movers, int frames) {
+static uint64_t count_pairs_of(const uint32_t *moved, uint64_t movers, uint64_t count, const psv_pair *pairs,
+                               uint64_t pair_count) {
+    uint8_t *moves = calloc(count, 1);
+    uint64_t found = 0;
+    for (uint64_t m = 0; m < movers; ++m)
+        moves[moved[m]] = 1;
+    for (uint64_t p = 0; p < pair_count; ++p)
+        found += (moves[pairs[p].a] | moves[pairs[p].b]) != 0;
+    free(moves);
+    return found;
+}
+
+static void time_own(psv_aabb *boxes, uint64_t count, uint32_t *moved, uint64_t movers, int frames, uint64_t found[2]) {
     bench_run run = make_run(count, true, frames);
     psv_destroy_readers(run.readers);
     run.readers = NULL;
@@ -205,21 +223,26 @@ static void time_own(psv_aabb *boxes, uint64_t count, uint32_t *moved, uint64_t 
     check(psv_finish_pairs(run.finder, &run.pairs));
     print_peer("pairsieve", "pairs and events", count, movers, run.pairs, (double)run.events / frames, run.both,
                frames);
+    psv_pair *pairs = calloc(run.pairs + 1, sizeof *pairs);
+    check(psv_read_pairs(run.finder, pairs, run.pairs, &found[0]));
+    found[1] = count_pairs_of(moved, movers, count, pairs, run.pairs);
+    free(pairs);
     free_run(&run);
 }
 
-// All begin with the same boxes and move the same ones.
+// All begin with the same boxes and move the same ones, and must end with the same pairs.
 static void bench_peers(uint64_t count, uint64_t movers) {
     psv_aabb *boxes = calloc(count, sizeof *boxes);
     uint32_t *moved = calloc(movers + 1, sizeof *moved);
     const int frames = movers >= 10000 ? plain_frames : frame_count;
+    uint64_t found[2];
     for (int turn = -1; turn < 0 || movers_peers[turn].name != NULL; ++turn) {
         box_scene_named("cube")->make(boxes, count, seed);
         choose_movers(moved, movers, count);
         if (turn < 0)
-            time_own(boxes, count, moved, movers, frames);
+            time_own(boxes, count, moved, movers, frames, found);
         else
-            time_peer(&movers_peers[turn], boxes, count, moved, movers, frames);
+            time_peer(&movers_peers[turn], boxes, count, moved, movers, frames, found);
     }
     free(moved);
     free(boxes);

@@ -5,6 +5,8 @@
 
 #include <pairsieve/collision.h>
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -12,9 +14,11 @@ extern "C" {
 typedef struct movers_peer {
     const char *name;
     const char *work; // of a frame
+    bool keeps;       // all pairs; else a frame gives the pairs with a box that moved, each once
     void *(*create)(const psv_aabb *boxes, uint64_t count);
     void (*frame)(void *peer, const psv_aabb *boxes, const uint32_t *moved, uint64_t movers);
-    uint64_t (*pairs)(void *peer);  // that it has, or that the last frame found
+    uint64_t (*pairs)(void *peer);  // that it has, or that the last frame gave
+    uint64_t (*exact)(void *peer);  // those of which the boxes overlap
     uint64_t (*events)(void *peer); // since the start; 0: it has none
     void (*destroy)(void *peer);
 } movers_peer;
