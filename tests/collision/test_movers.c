@@ -1,7 +1,9 @@
 // Boxes that rest and boxes that move, from frame to frame: moves, wakes, sleeps, inserted and removed boxes, other
-// ids, rules, versions and margins, buffers that grow or overflow, events that are read late. The oracle tests all
-// pairs of boxes.
-//   test_movers [cpu|cuda|gl] [--seed N] [--frames N]
+// ids, rules, versions and margins, buffers that grow or overflow, events that are read late. Each scene has some of
+// these; one in nine has all. The oracle tests all pairs of boxes.
+//   test_movers [cpu|cuda|gl] [--seed N] [--frames N] [--readers N]
+// --readers: on the CPU, threads that read the frames while the next ones are made.
+// A long run: test_movers cpu --frames 10000 --readers 8, and test_movers cuda --frames 10000.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,6 +20,7 @@
 
 #include "../cases/check_call.h"
 #include "../test_scale.h"
+#include "mover_readers.h"
 
 #define MOST 160u
 #define MOST_PAIRS (MOST * MOST / 2)
@@ -27,7 +30,7 @@
 static psv_backend backend = PSV_BACKEND_CPU;
 static psv_context *context;
 static uint64_t base_seed = 20261126;
-static uint32_t frame_count = 120;
+static uint32_t frame_count = 120, reader_count;
 
 typedef struct scene {
     uint64_t random, first;
@@ -47,7 +50,8 @@ typedef struct scene {
     uint64_t moved_count, room;
     psv_pair pairs[MOST_PAIRS], before[MOST_PAIRS]; // before: of the last frame whose events were read
     uint64_t pair_count, before_count;
-    uint64_t ways; // frames without a search of all boxes
+    uint64_t ways;          // frames without a search of all boxes
+    mover_readers *readers; // NULL: none
 } scene;
 
 static uint32_t draw(scene *s, uint32_t below) {
@@ -356,6 +360,8 @@ static void run_frame(scene *s, psv_pair_finder *finder) {
     check_statistics(s, finder, full);
     if (!full) check_itself(s, finder, &set);
     if (s->events) check_events(s, finder, full);
+    if (s->readers != NULL && !full)
+        publish_to_mover_readers(s->readers, finder, &set, floats, s->pairs, s->pair_count);
     free_uploads(&to);
 }
 
@@ -395,6 +401,11 @@ static void make_scene(scene *s, uint64_t number) {
     s->lazy = one_in(s, 3);
     s->has_margins = one_in(s, 3);
     s->method = one_in(s, 3) ? (one_in(s, 2) ? "rows" : "lbvh") : "brute"; // whose name tells a search of all boxes
+    if (number % 9 == 8) {                                                 // all of it together
+        s->has_flags = s->has_filters = s->has_worlds = s->has_ids = s->has_owners = s->has_layers = true;
+        s->has_margins = s->events = s->grows = true;
+        s->doubles = s->tight = false;
+    }
     s->room = s->grows ? 1 + draw(s, 50) : s->tight ? 200 : MOST_PAIRS;
     s->count = s->kept = 40 + draw(s, MOST - 60);
     for (uint64_t i = 0; i < s->count; ++i)
@@ -408,22 +419,28 @@ static void make_scene(scene *s, uint64_t number) {
 static void test_random_frames(void **state) {
     (void)state;
     scene *s = calloc(1, sizeof *s);
-    uint64_t frames = 0, ways = 0;
+    uint64_t frames = 0, ways = 0, read = 0;
     for (uint64_t number = 0; number < SCENES; ++number) {
         make_scene(s, number);
         psv_pair_finder *finder = make_finder(s);
+        if (reader_count > 0 && !s->doubles) // readers take boxes of floats
+            s->readers = start_mover_readers(context, reader_count, MOST, MOST_PAIRS, frame_count);
         for (uint32_t frame = 0; frame < frame_count; ++frame) {
             if (s->has_layers && frame == 0) set_rules(s, finder);
             if (one_in(s, 40)) set_rules(s, finder);
             run_frame(s, finder);
             change_scene(s);
         }
-        frames += strcmp(s->method, "brute") == 0 ? frame_count : 0;
-        ways += s->ways;
+        if (s->grows || !s->tight) { // else the pairs often overflow, and all boxes are searched
+            frames += strcmp(s->method, "brute") == 0 ? frame_count : 0;
+            ways += s->ways;
+        }
+        if (s->readers != NULL) read += stop_mover_readers(s->readers);
         psv_destroy_pair_finder(finder);
     }
-    print_message("seed %llu: %llu frames by brute, %llu of them from moved boxes alone\n",
-                  (unsigned long long)base_seed, (unsigned long long)frames, (unsigned long long)ways);
+    print_message("seed %llu: %u frames of %u scenes, %llu by brute, %llu of them from moved boxes alone, %llu read\n",
+                  (unsigned long long)base_seed, frame_count, SCENES, (unsigned long long)frames,
+                  (unsigned long long)ways, (unsigned long long)read);
     if (backend == PSV_BACKEND_CPU) assert_true(2 * ways > frames);
     free(s);
 }
@@ -605,10 +622,13 @@ int main(int argc, char **argv) {
             base_seed = value;
         else if (strcmp(argv[i], "--frames") == 0)
             frame_count = (uint32_t)value;
+        else if (strcmp(argv[i], "--readers") == 0)
+            reader_count = (uint32_t)value;
         else
             return 2;
         ++i;
     }
+    if (backend != PSV_BACKEND_CPU && reader_count > 0) return 2;
     if (!psv_backend_available(backend)) return 77;
     psv_context_def def = psv_default_context_def();
     def.backend = backend;
