@@ -1,6 +1,6 @@
-// Frames that overlap, with the job system oneTBB: while the engine finds the pairs of a frame, jobs ask the frame
-// before it. They read a copy that nobody changes, so they need no lock and no context. The library's own work runs as
-// jobs too. Debian: libtbb-dev.
+// An engine's loop with frames that overlap, with the job system oneTBB: while the engine finds the pairs of a frame,
+// jobs ask the frame before it. They read a copy that nobody changes, so they need no lock and no context. The
+// library's own work runs as jobs too. Debian: libtbb-dev. In C, with POSIX threads: game_loop.c.
 #include <cstdio>
 #include <pairsieve/pairsieve.hpp>
 #include <pairsieve/readers.h>
@@ -35,7 +35,7 @@ int run() {
     psv_pair_finder_def def = psv_default_pair_finder_def();
     psv_readers_def readers_def = psv_default_readers_def();
     psv_readers *readers = nullptr;
-    def.max_boxes = def.max_kept = readers_def.max_boxes = tiles + walkers;
+    def.max_boxes = def.max_kept = readers_def.max_boxes = tiles + walkers, def.events = true;
     psv::pair_finder finder = psv::make_pair_finder(context, def);
     if (psv_create_readers(context.get(), &readers_def, &readers) != PSV_OK) return 1;
 
@@ -48,11 +48,10 @@ int run() {
         if (i >= tiles) moved.push_back(i);
     }
     psv_box_set set = psv::boxes_of(psv::view(boxes), boxes.size());
-    set.kept = boxes.size();
     set.moved = psv_buffer_of(moved.data(), moved.size() * sizeof moved[0]);
-    set.moved_count = moved.size();
+    set.kept = boxes.size(), set.moved_count = moved.size();
 
-    std::size_t asked = 0, right[jobs] = {}, all_right = 0;
+    std::size_t asked = 0, right[jobs] = {}, all_right = 0, began = 0, ended = 0;
     bool published = true;
     for (int frame = 0; frame < 100 && published; ++frame) {
         tbb::task_group group;
@@ -62,6 +61,8 @@ int run() {
         for (const std::uint32_t walker : moved)
             boxes[walker].min[0] += 0.25f, boxes[walker].max[0] += 0.25f;
         finder.find(set);
+        const psv::pair_events events = finder.events();
+        began += events.begin.size(), ended += events.end.size();
         published = psv_publish_frame(readers, finder.get(), &set) == PSV_OK; // while jobs read the frame before
         group.wait();
         psv_close_frame(readers, last);
@@ -69,9 +70,9 @@ int run() {
     }
     for (const std::size_t count : right)
         all_right += count;
-    std::printf("%zu questions answered while the next frame was made, %zu right\n", asked, all_right);
+    std::printf("%zu contacts began, %zu ended; %zu of %zu answers right\n", began, ended, all_right, asked);
     psv_destroy_readers(readers);
-    return published && asked > 0 && all_right == asked ? 0 : 1;
+    return published && ended > 0 && began - ended == finder.pairs().size() && asked > 0 && all_right == asked ? 0 : 1;
 }
 } // namespace
 
