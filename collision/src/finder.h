@@ -99,7 +99,8 @@ struct psv_pair_finder {
     psvi_kept kept;
     psvi_margins margins;
     psvi_mover_state movers;
-    uint64_t *event_counts;      // backend memory: before, begin, end
+    uint64_t *event_counts; // backend memory: before, begin, end
+    uint64_t find_calls;
     bool has_frame, events_done; // of the last frame
     bool by_place; // for a group's finder: pairs name boxes by their places, ids serve excluded pairs alone
 };

@@ -37,6 +37,7 @@ static psv_status run_frame(psv_pair_finder *finder, psvi_frame *frame) {
     bool done = false;
     psvi_take_movers(finder, frame);
     finder->has_frame = false;
+    ++finder->find_calls;
     finder->events_done = false;
     psvi_frame_begin(context);
     psv_status status = psvi_find_moved(finder, frame, &done);

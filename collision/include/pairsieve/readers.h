@@ -44,11 +44,12 @@ typedef struct psv_reader_frame {
 
 // For the thread of the finder, which is of the same context: publishes its last frame, which was of this one set
 // (psv_find_pairs). With `kept` and `moved` as in the find call, boxes and tree cost what the boxes cost that moved
-// since the copy was last written; the pairs are copied as a whole. Without `kept` the tree is built anew. Boxes are
-// found by any query: flags other than PSV_BOX_DISABLED, filters and worlds do not count. Errors: PSV_ERROR_ARGUMENT
-// (no frame, another context, a bad set), PSV_ERROR_CAPACITY (more boxes or pairs than def has, the last frame
-// overflowed, or all copies but the newest are being read), PSV_ERROR_UNSUPPORTED (doubles). After an error the newest
-// frame remains, and the next call makes up for it.
+// since the copy was last written; the pairs are copied as a whole. Without `kept`, and after a frame that was not
+// published, all boxes are copied and the tree is built anew. Boxes are found by any query: flags other than
+// PSV_BOX_DISABLED, filters and worlds do not count. Errors: PSV_ERROR_ARGUMENT (no frame, another context, a bad set),
+// PSV_ERROR_CAPACITY (more boxes or pairs than def has, the last frame overflowed, or all copies but the newest are
+// being read), PSV_ERROR_UNSUPPORTED (doubles). After an error the newest frame remains, and the next call makes up for
+// it.
 psv_status psv_publish_frame(psv_readers *readers, psv_pair_finder *finder, const psv_box_set *boxes);
 
 // Any thread. The newest frame, or NULL when none has been published yet. Each one that is opened must be closed.

@@ -37,9 +37,10 @@ struct psv_readers {
     reader_copy copies[MOST_COPIES];
     char *block;
     uint64_t numbers;
-    // The set of the last call.
+    // The set of the last call, and which frame of which finder it was.
     bool known;
-    uint64_t count, kept, version;
+    uint64_t count, kept, version, find_calls;
+    const psv_pair_finder *finder;
 };
 
 psv_readers_def psv_default_readers_def(void) { return (psv_readers_def){.cookie = READERS_COOKIE, .frames = 3}; }
@@ -145,12 +146,18 @@ static void note_box(reader_copy *copy, uint64_t room, uint64_t box) {
         copy->whole = true;
 }
 
+// A frame that was not published in between may have had moves that no list has.
+static bool is_next_frame(const psv_readers *readers, const psv_pair_finder *finder) {
+    return finder == readers->finder && finder->find_calls - readers->find_calls <= 1;
+}
+
 // What this set says of changes, to the list of each copy.
-static void note_moves(psv_readers *readers, const psv_box_set *set, uint64_t count) {
+static void note_moves(psv_readers *readers, const psv_pair_finder *finder, const psv_box_set *set, uint64_t count) {
     const uint32_t *moved = psv_buffer_address(set->moved);
     const uint64_t kept = set->kept < count ? set->kept : count, room = list_room(&readers->def);
     const uint64_t first = kept < readers->kept ? kept : readers->kept;
-    const bool follows = readers->known && kept > 0 && set->kept_version == readers->version && count == readers->count;
+    const bool follows = readers->known && is_next_frame(readers, finder) && kept > 0 &&
+                         set->kept_version == readers->version && count == readers->count;
     for (uint32_t c = 0; c < readers->def.frames; ++c) {
         reader_copy *copy = &readers->copies[c];
         copy->whole = copy->whole || !follows;
@@ -163,6 +170,8 @@ static void note_moves(psv_readers *readers, const psv_box_set *set, uint64_t co
     readers->count = count;
     readers->kept = kept;
     readers->version = set->kept_version;
+    readers->finder = finder;
+    readers->find_calls = finder->find_calls;
 }
 
 static void read_box(const psvi_box_view *view, uint64_t i, psv_aabb *box) {
@@ -267,7 +276,7 @@ psv_status psv_publish_frame(psv_readers *readers, psv_pair_finder *finder, cons
         readers->known = false; // this call's moves are in no list
         return status;
     }
-    note_moves(readers, boxes, view.count);
+    note_moves(readers, finder, boxes, view.count);
     const uint32_t chosen = free_copy(readers);
     if (chosen == NO_COPY)
         return psvi_fail(readers->context, PSV_ERROR_CAPACITY, "all of %u copies are being read (def.frames)",
