@@ -37,6 +37,8 @@ old_glibc() { # old_glibc PROCESSOR [LIBRARY...]: CMake's rule
     shift
     [ $# = 0 ] || printf ' %s' -Wl,--as-needed "$@"
 }
+# What tells the processor's vector units comes from the compiler's own library: Zig's finds none, and no code with AVX2 would run.
+compiler_runtime() { "${CC:-cc}" -print-libgcc-file-name; }
 # The host code of CUDA's kernels calls the C++ runtime. It is linked by path, for Zig would put its own one in place of a name.
 cxx_runtime() { for name in libstdc++.so libgcc_s.so.1; do realpath "$("${CXX:-c++}" "-print-file-name=$name")"; done; }
 cross_flags="-Ccmake.define.CMAKE_C_FLAGS_RELEASE=-O2 -DNDEBUG" # GCC 12 for aarch64 fails on one of our files with -O3
@@ -44,7 +46,7 @@ case $target in
 x86_64)
     # shellcheck disable=SC2046 # words
     set -- "-Ccmake.define.CMAKE_CUDA_ARCHITECTURES=$architectures" \
-        "-Ccmake.define.CMAKE_CXX_CREATE_SHARED_LIBRARY=$(old_glibc x86_64 $(cxx_runtime))" ;;
+        "-Ccmake.define.CMAKE_CXX_CREATE_SHARED_LIBRARY=$(old_glibc x86_64 $(compiler_runtime) $(cxx_runtime))" ;;
 aarch64)
     cuda=OFF
     get_aarch64_packages >"$out/packages.log" 2>&1 || die "packages of Debian for arm64 cannot be had, see $out/packages.log"
@@ -57,6 +59,17 @@ windows)
         "-Ccmake.define.PAIRSIEVE_WINDOWS_ROOT=$build/windows-packages" "$cross_flags" ;;
 *) die "no target '$target'; known: x86_64, aarch64, windows" ;;
 esac
+# A small library that is linked as the wheel is must see the vector units that this machine has.
+check_vector_units() {
+    echo 'int has(void) { return __builtin_cpu_supports("avx2") != 0; }' >"$out/probe.c"
+    "${CC:-cc}" -fPIC -c "$out/probe.c" -o "$out/probe.o"
+    sh -c "$(old_glibc x86_64 "$(compiler_runtime)" | sed "s,<LINK_FLAGS> <SONAME_FLAG><TARGET_SONAME>,,; s,<TARGET>,$out/probe.so,
+        s,<OBJECTS>,$out/probe.o,; s,<LINK_LIBRARIES>,,")"
+    "$environment/bin/python" -c 'import ctypes, sys
+seen = ctypes.CDLL(sys.argv[1]).has()
+sys.exit(f"wheel.sh: a library that Zig links sees AVX2: {seen}" if seen != (" avx2 " in open("/proc/cpuinfo").read()) else 0)' "$out/probe.so"
+}
+[ "$target" != x86_64 ] || check_vector_units
 rm -rf "$out/raw" "$out/dist"
 # The compilers come from the machine, the Python tools from PyPI. Names of compilers and the folder are those by which a
 # compiler cache knows files that were built in $root/build.
