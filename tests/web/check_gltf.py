@@ -1,13 +1,15 @@
 """Files of `pairsieve replay --gltf`: the rules of glTF 2.0 that a reader relies on, and poses that are the replay's.
 
 usage: check_gltf.py PROGRAM PRINT_SUMS FOLDER
-Where the modules trimesh and pygltflib are installed they load the files too.
+Where the modules trimesh and pygltflib are installed they load the files too. Where gltfpack is installed (Debian:
+gltfpack) its validator, that of cgltf, takes them, and refuses one whose accessor reads beyond its buffer view.
 """
 import array
 import bisect
 import json
 import math
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -172,6 +174,25 @@ def load_by_packages(path):
     return loaded
 
 
+def gltfpack_takes(path):
+    packed = subprocess.run(["gltfpack", "-i", path, "-o", path + ".packed.glb"], capture_output=True, text=True)
+    return packed.returncode == 0
+
+
+def validate(path):
+    if shutil.which("gltfpack") is None:
+        return "not validated"
+    assert gltfpack_takes(path), path
+    with open(path, "rb") as file:
+        data = file.read()
+    count = data.index(b'"count":') + len(b'"count":')
+    damaged = path + ".damaged.glb"
+    with open(damaged, "wb") as file:
+        file.write(data[:count] + b"9" + data[count + 1:])
+    assert data[count:count + 1] != b"9" and not gltfpack_takes(damaged)
+    return "validated by gltfpack"
+
+
 def main():
     program, print_sums, folder = sys.argv[1:4]
     os.makedirs(folder, exist_ok=True)
@@ -189,7 +210,8 @@ def main():
             check_colours(frame)
         check_run(run, print_sums, replay, frames)
         check_frame(frame, print_sums, replay, frames)
-        print(f"{scene}: {os.path.getsize(whole)} and {os.path.getsize(one)} bytes, loaded by {load_by_packages(whole) or 'no package'}")
+        print(f"{scene}: {os.path.getsize(whole)} and {os.path.getsize(one)} bytes, "
+              f"loaded by {load_by_packages(whole) or 'no package'}, {validate(whole)}")
     return 0
 
 
