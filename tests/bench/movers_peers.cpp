@@ -75,8 +75,15 @@ std::uint64_t exact_pairs(void *data) {
 
 std::uint64_t events(void *data) { return static_cast<bullet *>(data)->events.events; }
 
+// A proxy that goes looks through all pairs: without pairs, so that a million do not take hours.
 void destroy(void *data) {
     bullet *peer = static_cast<bullet *>(data);
+    btOverlappingPairCache *cache = peer->broad_phase->getOverlappingPairCache();
+    btBroadphasePairArray &found = cache->getOverlappingPairArray();
+    while (found.size() > 0) {
+        const btBroadphasePair last = found[found.size() - 1];
+        cache->removeOverlappingPair(last.m_pProxy0, last.m_pProxy1, &peer->dispatcher);
+    }
     for (btBroadphaseProxy *proxy : peer->proxies)
         peer->broad_phase->destroyProxy(proxy, &peer->dispatcher);
     delete peer->broad_phase;
