@@ -119,8 +119,9 @@ for compiler in $(printf '%s\n' "$cxx" clang++ | sort -u); do
 done
 unset PKG_CONFIG_PATH
 
-# Without optimization or debugging information: what is tested is how it is embedded.
-quiet "$cmake" -S "$source" -B "$work/build-shared" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG= -DBUILD_SHARED_LIBS=ON \
+# Without optimization, debugging information and forced inlining (sort/cpu/clones.h): what is tested is how it is embedded.
+fast=-DCMAKE_C_FLAGS_DEBUG=-DPSV_INSTRUMENTED
+quiet "$cmake" -S "$source" -B "$work/build-shared" -G Ninja -DCMAKE_BUILD_TYPE=Debug "$fast" -DBUILD_SHARED_LIBS=ON \
     -DPAIRSIEVE_CUDA=OFF -DPAIRSIEVE_GL=OFF -DPAIRSIEVE_VULKAN=OFF -DPAIRSIEVE_VIZ=OFF -DPAIRSIEVE_TESTS=OFF -DPAIRSIEVE_BENCH=OFF -DPAIRSIEVE_TOOL=OFF \
     -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx"
 quiet "$cmake" --build "$work/build-shared"
@@ -146,7 +147,7 @@ with_pkg_config shared "$shared" CXX
 PKG_CONFIG_LIBDIR=$work/nothing
 export PKG_CONFIG_LIBDIR
 unset PKG_CONFIG_PATH
-with_cmake part C "core;sort;collision" 17 -DPAIRSIEVE_SOURCE="$source" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG= -DCMAKE_DISABLE_FIND_PACKAGE_jansson=ON
+with_cmake part C "core;sort;collision" 17 -DPAIRSIEVE_SOURCE="$source" -DCMAKE_BUILD_TYPE=Debug "$fast" -DCMAKE_DISABLE_FIND_PACKAGE_jansson=ON
 grep -q 'PAIRSIEVE_CUDA:STRING=OFF' "$work/part-C/CMakeCache.txt"
 [ ! -d "$work/part-C/pairsieve/sim" ]
 echo "optimized, in a project that says nothing about it"
