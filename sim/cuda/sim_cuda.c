@@ -90,6 +90,8 @@ static psv_status cuda_create(psv_world *world) {
     psvi_solver *v = &state->solver;
     state->bodies = world->def.max_bodies;
     BODY_ROWS(ALLOCATE_ROW, state->bodies)
+    if (status == PSV_OK) // no zeros: those would be the records of a sleeper
+        status = context->ops->fill(context, v->movers.motion, 0xff, state->bodies * sizeof *v->movers.motion);
     return status;
 }
 

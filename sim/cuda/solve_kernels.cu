@@ -266,6 +266,15 @@ __device__ static void start_rest(const psvi_sim &s, const psvi_solver &v, const
     }
 }
 
+__device__ static bool sleeps(const psvi_sim &s, uint32_t i) { return s.island != NULL && psvi_is_asleep(&s, i); }
+
+// The records of a sleeper are those of the step in which it fell asleep: all zero.
+__device__ static bool has_still_records(const psvi_solver &v, uint32_t i) {
+    const psvi_motion m = v.movers.motion[i];
+    return m.linear.x == 0 && m.linear.y == 0 && m.linear.z == 0 && m.linear.w == 0 && m.angular.x == 0 &&
+           m.angular.y == 0 && m.angular.z == 0 && m.angular.w == 0;
+}
+
 // In: contacts in the order of their colours, bodies' solver state. Out: velocities, movement and impulses after all
 // substeps. The grid waits after every colour of every pass, but for the last small ones. A pass reads 40 bytes of a
 // plain contact, 48 of a round one, 112 a point of others, and 32 of each body (after the move 48). It writes 16 bytes
@@ -286,6 +295,7 @@ __device__ __forceinline__ static void solve(const psvi_sim &s, const psvi_solve
     start_rest(s, v, &table);
     for (uint32_t substep = 0; substep < step.substeps; ++substep) {
         for (uint32_t i = first; i < s.slots; i += stride) {
+            if (sleeps(s, i) && (substep > 0 || has_still_records(v, i))) continue;
             if (substep == 0)
                 (void)psvi_start_mover(&s, &v.movers, &step, i);
             else
@@ -297,13 +307,13 @@ __device__ __forceinline__ static void solve(const psvi_sim &s, const psvi_solve
         if (substep == 0) run_pass<GENERAL, PSVI_PASS_WARM, LOADS, BOUNCES, ROLLS>(s, v, step, &table, backward);
         run_pass<GENERAL, PSVI_PASS_SOLVE, LOADS, BOUNCES, ROLLS>(s, v, step, &table, backward);
         for (uint32_t i = first; i < s.slots; i += stride)
-            psvi_move_mover(&s, &v.movers, &step, LOADS, i);
+            if (!sleeps(s, i)) psvi_move_mover(&s, &v.movers, &step, LOADS, i);
         team_wait();
         run_pass<GENERAL, PSVI_PASS_RELAX, LOADS, BOUNCES, ROLLS>(s, v, step, &table, LOADS && !backward);
         if (!LOADS) run_pass<GENERAL, PSVI_PASS_AGAIN, LOADS, BOUNCES, ROLLS>(s, v, step, &table, false);
     }
     for (uint32_t i = first; i < s.slots; i += stride)
-        psvi_stop_mover(&s, &v.movers, &step, GENERAL, i);
+        if (!sleeps(s, i)) psvi_stop_mover(&s, &v.movers, &step, GENERAL, i);
 }
 
 // Where forces act, and no shape has restitution: with the code for hits the kernel for all bodies is two thirds longer
