@@ -147,6 +147,7 @@ const psvi_collision_ops psvi_collision_ops_cuda = {
     .changes_bytes = psvi_changes_bytes_cuda,
     .begin_changes = psvi_begin_changes_cuda,
     .find_changes = psvi_find_changes_cuda,
+    .leave_kept_changes = psvi_leave_kept_changes_cuda,
     .carry_changes = psvi_carry_changes_cuda,
     .put_rules = put_rules,
     .exclude_pairs = exclude_pairs,

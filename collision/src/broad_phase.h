@@ -211,6 +211,11 @@ typedef struct psvi_changes {
     psv_pair *begin, *end;
     uint64_t *begin_count, *end_count;
     void *memory; // what is known of the frame before, and room for work
+    // The first boxes are kept, and their pairs with each other come first in `pairs`.
+    uint32_t serial; // of the order in which the kept boxes were sorted; 0: none are kept, or it is not known
+    uint32_t kept;
+    const psv_pair *kept_pairs;
+    const uint64_t *kept_count;
 } psvi_changes;
 
 // Backend services around the methods. All asynchronous on CUDA.
@@ -236,6 +241,9 @@ typedef struct psvi_collision_ops {
     uint64_t (*changes_bytes)(uint64_t capacity, uint64_t boxes); // of psvi_changes.memory; 0: not for so many pairs
     psv_status (*begin_changes)(psv_context *context, const psvi_changes *changes); // once, for new memory
     psv_status (*find_changes)(psv_context *context, const psvi_changes *changes);
+    // Of the frame before: leaves the pairs of kept boxes with each other out of what is compared next, if that frame
+    // had them from the same order; or takes them in again.
+    psv_status (*leave_kept_changes)(psv_context *context, const psvi_changes *changes, bool leave);
     psv_status (*carry_changes)(psv_context *context, const psvi_changes *from, const psvi_changes *to); // to more room
     // The rules of a frame to the backend's memory, where kernels read them; NULL: `find` gets the host's.
     psv_status (*put_rules)(psv_context *context, const struct psvi_pair_rules *rules, struct psvi_pair_rules *target);

@@ -55,7 +55,16 @@ typedef struct psvi_kept {
     bool between;
     uint64_t count, version;
     double origin[3];
+    uint32_t serial;   // of this order; 0: there was none yet
+    uint32_t in_front; // serial of the kept boxes whose pairs come first in the last frame's list; 0: none
 } psvi_kept;
+
+// The list of the frame before, where events are found by ops->find_changes.
+typedef struct psvi_changes_form {
+    uint32_t serial;  // psvi_kept.in_front of its frame
+    bool lacks_kept;  // it is without the pairs of kept boxes
+    bool is_captured; // a graph may find events at any time: no list lacks pairs
+} psvi_changes_form;
 
 // Boxes with margins, see margins.c. The pairs of widened boxes are psvi_pair_memory.near.
 typedef struct psvi_margins {
@@ -101,6 +110,7 @@ struct psv_pair_finder {
     psvi_mover_state movers;
     uint64_t *event_counts; // backend memory: before, begin, end
     uint64_t find_calls;
+    psvi_changes_form changes_form;
     bool has_frame, events_done; // of the last frame
     bool by_place; // for a group's finder: pairs name boxes by their places, ids serve excluded pairs alone
 };
@@ -140,8 +150,13 @@ static inline psvi_changes psvi_changes_of(const psv_pair_finder *finder, const 
         .begin_count = &finder->event_counts[PSVI_EVENTS_BEGIN],
         .end_count = &finder->event_counts[PSVI_EVENTS_END],
         .memory = memory->changes,
+        .kept_pairs = memory->kept,
+        .kept_count = finder->kept.result == NULL ? NULL : &finder->kept.result->pair_count,
     };
 }
+
+// Before the pairs of kept boxes are lost: the list of the frame before has them again.
+psv_status psvi_take_in_kept_changes(psv_pair_finder *finder);
 
 // Pair memory for `capacity` pairs. On failure nothing is held.
 void psvi_add_pair_memory(psv_backend backend, const psv_pair_finder_def *def, uint64_t capacity,

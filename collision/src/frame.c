@@ -39,6 +39,7 @@ static psv_status run_frame(psv_pair_finder *finder, psvi_frame *frame) {
     finder->has_frame = false;
     ++finder->find_calls;
     finder->events_done = false;
+    finder->kept.in_front = 0;
     psvi_frame_begin(context);
     psv_status status = psvi_find_moved(finder, frame, &done);
     if (status == PSV_OK && !done) status = find_all(finder, frame);

@@ -103,6 +103,7 @@ static bool is_current(const psvi_kept *kept, const psvi_frame *frame) {
 
 static void remember(psvi_kept *kept, const psvi_frame *frame) {
     kept->valid = true;
+    if (++kept->serial == 0) kept->serial = 1;
     kept->between = frame->given.between;
     kept->count = frame->kept;
     kept->version = frame->kept_version;
@@ -138,6 +139,7 @@ static psv_status order_kept(psv_pair_finder *finder, const psvi_frame *frame) {
             (unsigned long long)frame->kept);
     psvi_find_input input = frame->input;
     psv_status status = psvi_leave_front(finder);
+    if (status == PSV_OK) status = psvi_take_in_kept_changes(finder);
     input.between = false;
     input.a = part_of_view(frame->input.between ? frame->input.b : frame->input.a, 0, frame->kept);
     input.b = (psvi_box_view){0};
@@ -226,5 +228,8 @@ psv_status psvi_find_with_kept(psv_pair_finder *finder, psvi_frame *frame) {
     if (status == PSV_OK && !kept->valid) status = order_kept(finder, frame);
     if (status == PSV_OK) status = between ? clear_frame(finder) : find_moving(finder, frame);
     if (status == PSV_OK) status = merge_results(finder, frame);
-    return status == PSV_OK ? query_tree(finder, frame) : status;
+    if (status == PSV_OK) status = query_tree(finder, frame);
+    if (status == PSV_OK && !between && stay_in_front(finder, frame) && finder->def.world_pairs == 0)
+        kept->in_front = kept->serial;
+    return status;
 }

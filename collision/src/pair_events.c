@@ -8,9 +8,31 @@ static psv_status check_events(psv_pair_finder *finder) {
     return psvi_fail(finder->context, PSV_ERROR_ARGUMENT, "the finder was created without def.events");
 }
 
-static psv_status find_changes(psv_pair_finder *finder) {
+psv_status psvi_take_in_kept_changes(psv_pair_finder *finder) {
+    psvi_changes_form *form = &finder->changes_form;
+    if (!form->lacks_kept) return PSV_OK;
     const psvi_changes changes = psvi_changes_of(finder, &finder->memory);
-    return finder->ops->find_changes(finder->context, &changes);
+    // A graph that is captured now may run later or never.
+    if (!psvi_is_captured(finder->context)) form->lacks_kept = false;
+    return finder->ops->leave_kept_changes(finder->context, &changes, false);
+}
+
+// Two frames with the same kept boxes: their pairs with each other are the same, and need not be compared.
+static psv_status find_changes(psv_pair_finder *finder) {
+    psvi_changes changes = psvi_changes_of(finder, &finder->memory);
+    psvi_changes_form *form = &finder->changes_form;
+    psv_status status = PSV_OK;
+    form->is_captured = form->is_captured || psvi_is_captured(finder->context);
+    changes.serial = form->is_captured ? 0 : finder->kept.in_front;
+    changes.kept = (uint32_t)finder->kept.count;
+    if (changes.serial == 0 || changes.serial != form->serial) {
+        status = psvi_take_in_kept_changes(finder);
+    } else if (!form->lacks_kept) {
+        form->lacks_kept = true;
+        status = finder->ops->leave_kept_changes(finder->context, &changes, true);
+    }
+    form->serial = changes.serial;
+    return status == PSV_OK ? finder->ops->find_changes(finder->context, &changes) : status;
 }
 
 // Of lists that are in order.

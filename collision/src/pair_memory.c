@@ -139,14 +139,15 @@ void psvi_destroy_pair_memory(psv_pair_finder *finder, psvi_pair_memory *memory)
 }
 
 // The list of the frame before, as far as it is in use.
-static psv_status copy_before(psv_context *context, const psv_pair_finder *finder, const psvi_pair_memory *grown) {
+static psv_status copy_before(psv_context *context, psv_pair_finder *finder, const psvi_pair_memory *grown) {
     uint64_t count = 0;
     if (finder->memory.changes != NULL) {
         if (grown->changes == NULL)
             return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "events on %s: %llu pairs are too many",
                              context->ops->name, (unsigned long long)grown->capacity);
         const psvi_changes from = psvi_changes_of(finder, &finder->memory), to = psvi_changes_of(finder, grown);
-        return finder->ops->carry_changes(context, &from, &to);
+        const psv_status status = psvi_take_in_kept_changes(finder);
+        return status == PSV_OK ? finder->ops->carry_changes(context, &from, &to) : status;
     }
     if (grown->before == NULL || finder->memory.before == NULL) return PSV_OK;
     psv_status status = context->ops->copy(context, &count, &finder->event_counts[PSVI_EVENTS_BEFORE], sizeof count,

@@ -36,7 +36,8 @@ typedef struct pair_list {
 typedef struct event_case {
     uint64_t seed, draws;
     uint32_t count, second; // boxes; from place `second` on they are the second set, which is empty at `count`
-    uint32_t kept;
+    uint32_t kept, version;
+    bool alone; // in this frame no box is kept
     bool grows;
     uint64_t room;
     psv_aabb boxes[MOST];
@@ -77,14 +78,18 @@ static void make_case(event_case *test, uint64_t number) {
     test->grows = draw(test, 2) == 0;
     test->room = test->grows ? 1 + draw(test, 40) : draw(test, 3) == 0 ? 2 * test->count + 1 : MOST_PAIRS;
     test->now.count = test->before.count = 0;
+    test->alone = false;
     for (uint32_t i = 0; i < test->count; ++i)
         place_box(test, i, width_of(test->count));
 }
 
-// None, some or all move, a little or anywhere. Kept boxes stay.
+// None, some or all move, a little or anywhere. Kept boxes stay for some frames.
 static void move_boxes(event_case *test) {
     const uint32_t kind = draw(test, 4);
-    for (uint32_t i = test->kept; i < test->count && kind > 0; ++i) {
+    const bool anew = test->kept > 0 && draw(test, 6) == 0;
+    test->version += anew;
+    test->alone = draw(test, 8) == 0;
+    for (uint32_t i = anew ? 0 : test->kept; i < test->count && kind > 0; ++i) {
         if (kind < 3 && draw(test, 30) > 0) continue;
         if (kind == 2)
             place_box(test, i, width_of(test->count));
@@ -150,7 +155,8 @@ static psv_status find(const event_case *test, psv_pair_finder *finder, psv_buff
     const uint64_t bytes = test->count * sizeof *test->boxes, first = test->second * sizeof *test->boxes;
     CHECK(psv_upload(context, memory, test->boxes, bytes));
     psv_box_set a = psv_boxes_of(memory, sizeof *test->boxes, test->second);
-    a.kept = test->kept;
+    a.kept = test->alone ? 0 : test->kept;
+    a.kept_version = test->version;
     if (test->second == test->count) return psv_find_pairs(finder, &a);
     const psv_box_set b =
         psv_boxes_of(psv_sub_buffer(memory, first, bytes - first), sizeof *test->boxes, test->count - test->second);

@@ -1,6 +1,6 @@
 // Begin and end events of pairs that need no order. A frame's pairs are sorted by counting: one pass over their first
 // box, then each box's own few. Two lists take turns, so that the last frame's stays where it is. Five kernels, and
-// about 60 bytes a pair and 24 a box.
+// about 60 bytes a pair and 24 a box. The pairs of kept boxes, which stay as they are, are left out of both lists.
 #include "../broad_phase_tuning.h"
 #include "../look_back.cuh"
 #include "pair_groups_kernels.h"
@@ -10,8 +10,18 @@
 #define GROUP_ALL_LANES 0xffffffffu
 
 struct group_job {
+    psvi_group_task task;
     psvi_changes changes;
     psvi_group_memory memory;
+};
+
+// What a task groups: pairs from two lists, and of these the ones with a box from `least` on.
+struct group_source {
+    const psv_pair *first, *second;
+    uint32_t firsts, count; // of the first list, of both
+    uint32_t least;
+    bool done;  // the grouped list becomes the latest
+    bool lacks; // it is without the pairs of kept boxes
 };
 
 // A pair in one load.
@@ -52,20 +62,56 @@ __device__ __forceinline__ uint32_t group_next_tile(uint32_t *ticket, uint32_t *
     return *shared_tile;
 }
 
-// What the frame's kernels go by. One thread; the other ones of its launch do not look here.
-__device__ __forceinline__ void group_begin_frame(const group_job &job, uint32_t count, bool overflow) {
+// The same for all threads of the count and scatter kernels: what they read here changes in other kernels alone.
+__device__ __forceinline__ group_source group_source_of(const group_job &job) {
+    const psvi_group_control *const control = job.memory.control;
+    const psvi_changes &changes = job.changes;
+    const uint32_t latest = control->latest, left_out = control->left_out[latest];
+    group_source source = {job.memory.lists[latest], changes.kept_pairs, 0, 0, 0, false, false};
+    if (job.task == PSVI_GROUP_FIND) {
+        const uint64_t given = *changes.count;
+        source.done = given <= changes.capacity; // after an overflow nothing is compared
+        source.lacks = changes.serial != 0 && left_out == changes.serial;
+        const uint64_t kept = source.lacks ? *changes.kept_count : 0; // in front
+        source.first = changes.pairs + kept;
+        source.count = source.firsts = source.done ? (uint32_t)(given - kept) : 0;
+        return source;
+    }
+    source.lacks = job.task == PSVI_GROUP_SHORTEN;
+    source.done = source.lacks ? left_out == 0 && control->serials[latest] == changes.serial : left_out != 0;
+    if (!source.done) return source;
+    source.count = source.firsts = control->counts[latest];
+    if (source.lacks)
+        source.least = changes.kept;
+    else
+        source.count += (uint32_t)*changes.kept_count;
+    return source;
+}
+
+__device__ __forceinline__ uint2 group_pair(const group_source &source, uint64_t i) {
+    return i < source.firsts ? group_load(source.first, i) : group_load(source.second, i - source.firsts);
+}
+
+__device__ __forceinline__ bool group_takes(const group_source &source, uint2 pair) {
+    return max(pair.x, pair.y) >= source.least;
+}
+
+// What the task's kernels go by. One thread; the other ones of its launch do not look at what it writes.
+__device__ __forceinline__ void group_begin_task(const group_job &job, const group_source &source) {
     psvi_group_control *const control = job.memory.control;
     const uint32_t before = control->latest, now = before ^ 1u;
     ++control->epoch;
     control->now = now;
+    control->done = source.done;
     control->long_rows = 0;
-    control->counts[now] = count;
-    control->sizes[PSVI_GROUP_BEGINS] = count;
-    control->sizes[PSVI_GROUP_ENDS] = overflow ? 0 : control->counts[before];
-    if (!overflow) control->latest = now;
+    control->left_out[now] = source.lacks ? job.changes.serial : 0;
+    control->serials[now] = job.task == PSVI_GROUP_WIDEN ? control->serials[before] : job.changes.serial;
+    control->sizes[PSVI_GROUP_BEGINS] = source.count;
+    control->sizes[PSVI_GROUP_ENDS] = source.done ? control->counts[before] : 0;
     for (int i = 0; i < PSVI_GROUP_CHAINS; ++i)
         control->tickets[i] = 0;
-    *job.changes.begin_count = *job.changes.end_count = 0; // where there is nothing to compare
+    if (job.task == PSVI_GROUP_FIND)
+        *job.changes.begin_count = *job.changes.end_count = 0; // where there is nothing to compare
 }
 
 __device__ __forceinline__ uint32_t *group_ranks(const group_job &job) { // until the begins are written
@@ -85,23 +131,24 @@ __device__ __forceinline__ uint32_t group_take_rank(uint32_t *box_counts, uint32
 // Counts the pairs of each first box; a pair's rank is how many came before it. Four pairs a thread. Reads 8 bytes a
 // pair, writes 4, and adds to a random word.
 __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_group_count(const group_job job) {
-    const uint64_t given = *job.changes.count;
-    const bool overflow = given > job.changes.capacity; // then nothing is compared
-    const uint32_t count = overflow ? 0 : (uint32_t)given;
-    if (blockIdx.x == 0 && threadIdx.x == 0) group_begin_frame(job, count, overflow);
+    const group_source source = group_source_of(job);
+    if (blockIdx.x == 0 && threadIdx.x == 0) group_begin_task(job, source);
     uint32_t *const ranks = group_ranks(job);
-    for (uint64_t tile = (uint64_t)blockIdx.x * PAIR_TILE; tile < count; tile += (uint64_t)gridDim.x * PAIR_TILE) {
-        uint32_t first[GROUP_TURNS] = {};
+    for (uint64_t tile = (uint64_t)blockIdx.x * PAIR_TILE; tile < source.count;
+         tile += (uint64_t)gridDim.x * PAIR_TILE) {
+        uint2 pair[GROUP_TURNS] = {};
+        bool takes[GROUP_TURNS] = {};
 #pragma unroll
         for (int j = 0; j < GROUP_TURNS; ++j) {
             const uint64_t i = tile + j * PSVI_BLOCK_THREADS + threadIdx.x;
-            if (i < count) first[j] = job.changes.pairs[i].a;
+            if (i >= source.count) continue;
+            pair[j] = group_pair(source, i);
+            takes[j] = group_takes(source, pair[j]);
         }
 #pragma unroll
         for (int j = 0; j < GROUP_TURNS; ++j) {
-            const uint64_t i = tile + j * PSVI_BLOCK_THREADS + threadIdx.x;
-            const uint32_t rank = group_take_rank(job.memory.box_counts, first[j], i < count);
-            if (i < count) ranks[i] = rank;
+            const uint32_t rank = group_take_rank(job.memory.box_counts, pair[j].x, takes[j]);
+            if (takes[j]) ranks[tile + j * PSVI_BLOCK_THREADS + threadIdx.x] = rank;
         }
     }
 }
@@ -135,6 +182,7 @@ __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_group_scan(const grou
         }
         __syncthreads();
         before += shared_before;
+        if (tile + 1 == tiles && threadIdx.x == 0) control->counts[control->now] = shared_before + total;
         uint4 *const to = reinterpret_cast<uint4 *>(starts + first);
         to[0] = make_uint4(before + places[0], before + places[1], before + places[2], before + places[3]);
         to[1] = make_uint4(before + places[4], before + places[5], before + places[6], before + places[7]);
@@ -144,22 +192,24 @@ __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_group_scan(const grou
 // Pairs to their places. Four pairs a thread; reads 12 bytes a pair and a random word, writes 8 bytes at random.
 __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_group_scatter(const group_job job) {
     const psvi_group_control *const control = job.memory.control;
-    const uint32_t count = control->sizes[PSVI_GROUP_BEGINS];
+    const group_source source = group_source_of(job);
     const uint32_t *const starts = job.memory.starts[control->now], *const ranks = group_ranks(job);
     uint2 *const list = reinterpret_cast<uint2 *>(job.memory.lists[control->now]);
-    for (uint64_t tile = (uint64_t)blockIdx.x * PAIR_TILE; tile < count; tile += (uint64_t)gridDim.x * PAIR_TILE) {
+    for (uint64_t tile = (uint64_t)blockIdx.x * PAIR_TILE; tile < source.count;
+         tile += (uint64_t)gridDim.x * PAIR_TILE) {
         uint2 pair[GROUP_TURNS] = {};
-        uint32_t place[GROUP_TURNS] = {};
+        uint32_t place[GROUP_TURNS];
 #pragma unroll
         for (int j = 0; j < GROUP_TURNS; ++j) {
             const uint64_t i = tile + j * PSVI_BLOCK_THREADS + threadIdx.x;
-            if (i >= count) continue;
-            pair[j] = group_load(job.changes.pairs, i);
-            place[j] = starts[pair[j].x] + ranks[i];
+            place[j] = UINT32_MAX;
+            if (i >= source.count) continue;
+            pair[j] = group_pair(source, i);
+            if (group_takes(source, pair[j])) place[j] = starts[pair[j].x] + ranks[i];
         }
 #pragma unroll
         for (int j = 0; j < GROUP_TURNS; ++j)
-            if (tile + j * PSVI_BLOCK_THREADS + threadIdx.x < count) list[place[j]] = pair[j];
+            if (place[j] != UINT32_MAX) list[place[j]] = pair[j];
     }
 }
 
@@ -253,9 +303,10 @@ __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_group_order(const gro
     __shared__ uint16_t rows[PSVI_BLOCK_THREADS];
     __shared__ uint32_t row_count;
     __shared__ group_bits_shared shared_bits;
-    const psvi_group_control *const control = job.memory.control;
+    psvi_group_control *const control = job.memory.control;
     const uint32_t *const starts = job.memory.starts[control->now];
     psv_pair *const list = job.memory.lists[control->now];
+    if (blockIdx.x == 0 && threadIdx.x == 0 && control->done) control->latest = control->now;
     if (blockIdx.x < job.memory.bit_blocks) {
         for (uint32_t r = blockIdx.x; r < control->long_rows; r += min(gridDim.x, job.memory.bit_blocks)) {
             const uint32_t box = job.memory.long_rows[r];
@@ -387,9 +438,9 @@ static uint32_t blocks_for(uint64_t items, uint64_t per_block, int multiprocesso
     return (uint32_t)(blocks < most ? (blocks == 0 ? 1 : blocks) : most);
 }
 
-extern "C" cudaError_t psvi_launch_group_changes(const psvi_changes *changes, const psvi_group_memory *memory,
-                                                 int multiprocessors, cudaStream_t stream) {
-    const group_job job = {*changes, *memory};
+extern "C" cudaError_t psvi_launch_groups(psvi_group_task task, const psvi_changes *changes,
+                                          const psvi_group_memory *memory, int multiprocessors, cudaStream_t stream) {
+    const group_job job = {task, *changes, *memory};
     const uint32_t pair_blocks = blocks_for(changes->capacity, PAIR_TILE, multiprocessors);
     const uint32_t tiles = (uint32_t)(changes->boxes / GROUP_SCAN_TILE + 1);
     uint32_t order_blocks = blocks_for(changes->boxes, PSVI_BLOCK_THREADS, multiprocessors);
@@ -398,6 +449,6 @@ extern "C" cudaError_t psvi_launch_group_changes(const psvi_changes *changes, co
     psvk_group_scan<<<blocks_for(tiles, 1, multiprocessors), PSVI_BLOCK_THREADS, 0, stream>>>(job, tiles);
     psvk_group_scatter<<<pair_blocks, PSVI_BLOCK_THREADS, 0, stream>>>(job);
     psvk_group_order<<<order_blocks, PSVI_BLOCK_THREADS, 0, stream>>>(job);
-    psvk_group_diff<<<dim3(pair_blocks, 2), PSVI_BLOCK_THREADS, 0, stream>>>(job);
+    if (task == PSVI_GROUP_FIND) psvk_group_diff<<<dim3(pair_blocks, 2), PSVI_BLOCK_THREADS, 0, stream>>>(job);
     return cudaGetLastError();
 }

@@ -50,12 +50,20 @@ psv_status psvi_begin_changes_cuda(psv_context *context, const psvi_changes *cha
     return context->ops->fill(context, changes->memory, 0, memory.zero_bytes);
 }
 
-psv_status psvi_find_changes_cuda(psv_context *context, const psvi_changes *changes) {
+static psv_status launch_groups(psv_context *context, psvi_group_task task, const psvi_changes *changes) {
     psvi_group_memory memory;
     psvi_lay_out_groups(changes->memory, changes->capacity, changes->boxes, &memory);
     const cudaError_t error =
-        psvi_launch_group_changes(changes, &memory, context->info.multiprocessors, context->stream);
+        psvi_launch_groups(task, changes, &memory, context->info.multiprocessors, context->stream);
     return psvi_cuda_status(context, error, "pair events: a kernel launch");
+}
+
+psv_status psvi_find_changes_cuda(psv_context *context, const psvi_changes *changes) {
+    return launch_groups(context, PSVI_GROUP_FIND, changes);
+}
+
+psv_status psvi_leave_kept_changes_cuda(psv_context *context, const psvi_changes *changes, bool leave) {
+    return launch_groups(context, leave ? PSVI_GROUP_SHORTEN : PSVI_GROUP_WIDEN, changes);
 }
 
 psv_status psvi_carry_changes_cuda(psv_context *context, const psvi_changes *from, const psvi_changes *to) {
