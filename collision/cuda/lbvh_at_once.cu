@@ -8,9 +8,7 @@
 template <bool ASKS>
 __global__ void __launch_bounds__(LBVH_ONCE_THREADS, 2)
     psvk_lbvh_at_once(const __grid_constant__ psvi_find_input input, const __grid_constant__ psvi_lbvh_at_once its) {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;\ngriddepcontrol.wait;" ::: "memory");
-#endif
+    psvd_wait_for_front();
     if (its.wanted != NULL && *(const volatile uint32_t *)its.wanted == 0) return;
     extern __shared__ __align__(16) unsigned char dynamic[];
     lbvh_at_once::find<ASKS>(input, its, *reinterpret_cast<lbvh_at_once::lbvh_once_shared *>(dynamic));

@@ -342,12 +342,12 @@ static void mix_calls(const char *method, bool excludes) {
     }
     put_frame(&r, r.first);
     *r.made = *r.first;
-    for (int frame = 0; frame < 3; ++frame) { // the events of later ones leave the pairs of kept boxes out
+    for (int turn = 0; turn < 3; ++turn) { // the events of later ones leave the pairs of kept boxes out
         CHECK(device, psv_find_pairs(r.finder, &r.set));
         read_sorted(device, r.finder, r.got);
         CHECK(host, psv_find_pairs(r.plain, &r.host_set));
         read_sorted(host, r.plain, r.expected);
-        compare(r.got, r.expected, method, -1 - frame);
+        compare(r.got, r.expected, method, -1 - turn);
     }
     begin_capture(stream);
     const cudaGraphExec_t graph = capture_events(&r, PSV_OK);

@@ -1,6 +1,7 @@
 // Begin and end events of pairs that need no order. A frame's pairs are sorted by counting: one pass over their first
 // box, then each box's own few. Two lists take turns, so that the last frame's stays where it is. Five kernels, and
 // about 60 bytes a pair and 24 a box. The pairs of kept boxes, which stay as they are, are left out of both lists.
+#include "../../../core/cuda/early_launch.cuh"
 #include "../broad_phase_tuning.h"
 #include "../look_back.cuh"
 #include "pair_groups_kernels.h"
@@ -157,6 +158,7 @@ __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_group_count(const gro
 // turn; reads 4 bytes a box and writes 8.
 __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_group_scan(const group_job job, uint32_t tiles) {
     __shared__ uint32_t sums[GROUP_WARPS], shared_tile, shared_before;
+    psvd_wait_for_front();
     psvi_group_control *const control = job.memory.control;
     const uint32_t epoch = control->epoch;
     uint32_t *const starts = job.memory.starts[control->now];
@@ -191,6 +193,7 @@ __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_group_scan(const grou
 
 // Pairs to their places. Four pairs a thread; reads 12 bytes a pair and a random word, writes 8 bytes at random.
 __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_group_scatter(const group_job job) {
+    psvd_wait_for_front();
     const psvi_group_control *const control = job.memory.control;
     const group_source source = group_source_of(job);
     const uint32_t *const starts = job.memory.starts[control->now], *const ranks = group_ranks(job);
@@ -303,6 +306,7 @@ __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_group_order(const gro
     __shared__ uint16_t rows[PSVI_BLOCK_THREADS];
     __shared__ uint32_t row_count;
     __shared__ group_bits_shared shared_bits;
+    psvd_wait_for_front();
     psvi_group_control *const control = job.memory.control;
     const uint32_t *const starts = job.memory.starts[control->now];
     psv_pair *const list = job.memory.lists[control->now];
@@ -393,6 +397,7 @@ __device__ __forceinline__ uint32_t group_find_lacking(const group_side &side, c
 // the row; writes 8 bytes an event.
 __global__ void __launch_bounds__(PSVI_BLOCK_THREADS) psvk_group_diff(const group_job job) {
     __shared__ uint32_t sums[GROUP_WARPS], shared_tile, shared_before;
+    psvd_wait_for_front();
     psvi_group_control *const control = job.memory.control;
     const group_side side = group_side_of(job, blockIdx.y);
     const uint32_t epoch = control->epoch, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -439,16 +444,20 @@ static uint32_t blocks_for(uint64_t items, uint64_t per_block, int multiprocesso
 }
 
 extern "C" cudaError_t psvi_launch_groups(psvi_group_task task, const psvi_changes *changes,
-                                          const psvi_group_memory *memory, int multiprocessors, cudaStream_t stream) {
+                                          const psvi_group_memory *memory, int multiprocessors, bool early,
+                                          cudaStream_t stream) {
     const group_job job = {task, *changes, *memory};
     const uint32_t pair_blocks = blocks_for(changes->capacity, PAIR_TILE, multiprocessors);
     const uint32_t tiles = (uint32_t)(changes->boxes / GROUP_SCAN_TILE + 1);
     uint32_t order_blocks = blocks_for(changes->boxes, PSVI_BLOCK_THREADS, multiprocessors);
     if (order_blocks < memory->bit_blocks) order_blocks = memory->bit_blocks;
-    psvk_group_count<<<pair_blocks, PSVI_BLOCK_THREADS, 0, stream>>>(job);
-    psvk_group_scan<<<blocks_for(tiles, 1, multiprocessors), PSVI_BLOCK_THREADS, 0, stream>>>(job, tiles);
-    psvk_group_scatter<<<pair_blocks, PSVI_BLOCK_THREADS, 0, stream>>>(job);
-    psvk_group_order<<<order_blocks, PSVI_BLOCK_THREADS, 0, stream>>>(job);
-    if (task == PSVI_GROUP_FIND) psvk_group_diff<<<dim3(pair_blocks, 2), PSVI_BLOCK_THREADS, 0, stream>>>(job);
-    return cudaGetLastError();
+    const auto launch = [&](bool follows, auto kernel, dim3 blocks, const auto &...more) {
+        return psvi_launch_early(follows && early, stream, kernel, blocks, PSVI_BLOCK_THREADS, 0, job, more...);
+    };
+    cudaError_t error = launch(false, psvk_group_count, pair_blocks);
+    if (error == cudaSuccess) error = launch(true, psvk_group_scan, blocks_for(tiles, 1, multiprocessors), tiles);
+    if (error == cudaSuccess) error = launch(true, psvk_group_scatter, pair_blocks);
+    if (error == cudaSuccess) error = launch(true, psvk_group_order, order_blocks);
+    if (error == cudaSuccess && task == PSVI_GROUP_FIND) error = launch(true, psvk_group_diff, dim3(pair_blocks, 2));
+    return error;
 }

@@ -53,8 +53,8 @@ psv_status psvi_begin_changes_cuda(psv_context *context, const psvi_changes *cha
 static psv_status launch_groups(psv_context *context, psvi_group_task task, const psvi_changes *changes) {
     psvi_group_memory memory;
     psvi_lay_out_groups(changes->memory, changes->capacity, changes->boxes, &memory);
-    const cudaError_t error =
-        psvi_launch_groups(task, changes, &memory, context->info.multiprocessors, context->stream);
+    const cudaError_t error = psvi_launch_groups(task, changes, &memory, context->info.multiprocessors,
+                                                 context->info.code_capability >= 90, context->stream);
     return psvi_cuda_status(context, error, "pair events: a kernel launch");
 }
 

@@ -50,7 +50,7 @@ typedef struct psvi_group_memory {
 
 void psvi_lay_out_groups(void *base, uint64_t capacity, uint64_t boxes, psvi_group_memory *memory);
 cudaError_t psvi_launch_groups(psvi_group_task task, const psvi_changes *changes, const psvi_group_memory *memory,
-                               int multiprocessors, cudaStream_t stream);
+                               int multiprocessors, bool early, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

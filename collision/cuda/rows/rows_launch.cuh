@@ -7,14 +7,6 @@
 #include "../../../core/cuda/early_launch.cuh"
 #include "rows_kernels.h"
 
-// Lets the next kernel begin, then waits until all kernels in front have ended and what they wrote can be read. Every
-// thread of a kernel that is launched early comes here before it reads anything of theirs, and before it returns.
-__device__ __forceinline__ void rows_wait_for_front(void) {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;\ngriddepcontrol.wait;" ::: "memory");
-#endif
-}
-
 // Lets the next kernel begin.
 __device__ __forceinline__ void rows_let_next_begin(void) {
 #if __CUDA_ARCH__ >= 900

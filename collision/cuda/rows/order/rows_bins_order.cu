@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(THREADS, ROWS_CODE_POLICY.order_bin_blocks)
     extern __shared__ __align__(16) unsigned char dynamic[];
     order_shared &shared = *reinterpret_cast<order_shared *>(dynamic);
     if (threadIdx.x == 0) open_gate(&shared.gate);
-    rows_wait_for_front();
+    psvd_wait_for_front();
     // All loads go out together, whether they are needed or not.
     const psvi_rows_bin_state &state = *tables.bins.state;
     order_frame frame = {state.shape, plan->cells + 1, plan->level[0].set_cells, 0, 0};

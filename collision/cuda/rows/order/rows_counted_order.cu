@@ -6,7 +6,7 @@
 __global__ void __launch_bounds__(PSVI_BLOCK_THREADS)
     psvk_rows_counted_scan(psvi_rows_plan *plan, uint32_t *counts, uint32_t *starts, uint64_t *states) {
     __shared__ rows_scan_shared shared;
-    rows_wait_for_front();
+    psvd_wait_for_front();
     if (plan->bound.over) return;
     rows_scan_tile(plan, counts, starts, states, blockIdx.x, shared);
 }

@@ -57,7 +57,7 @@ __device__ __forceinline__ void rows_key_tile(const psvi_find_input &input, psvi
         state[i] =
             psvd_load_following(input, counts, slot < all, slot, &box[i], &tag[i], shared.pieces[threadIdx.x >> 5][i]);
     }
-    rows_wait_for_front(); // the boxes are not of its making
+    psvd_wait_for_front(); // the boxes are not of its making
     const uint32_t *const words = reinterpret_cast<const uint32_t *>(plan);
     for (uint32_t i = threadIdx.x; i < offsetof(psvi_rows_plan, populated) / 4; i += PSVI_BLOCK_THREADS)
         reinterpret_cast<uint32_t *>(&shared.plan)[i] = words[i];
@@ -227,7 +227,7 @@ __device__ __forceinline__ void rows_scatter_tile(const psvi_find_input &input, 
     uint32_t tag;
     const bool good = psvd_load_following(input, counts, slot < counts.all(), slot, &box, &tag,
                                           shared.pieces[threadIdx.x >> 5]) == PSVD_BOX_GOOD;
-    rows_wait_for_front(); // the boxes are not of its making
+    psvd_wait_for_front(); // the boxes are not of its making
     if (plan->bound.over) return;
     const psvd_record record = rows_record(*plan, box, (uint32_t)slot, tag);
     const uint32_t rank = good ? ranks[slot] : 0;

@@ -274,7 +274,7 @@ __global__ void __launch_bounds__(ROWS_WHOLE_THREADS)
     psvk_rows_segments_order(const psvi_find_input input, psvi_rows_plan *plan, const order_arrays arrays) {
     extern __shared__ __align__(16) unsigned char dynamic[];
     order_shared &shared = *reinterpret_cast<order_shared *>(dynamic);
-    rows_wait_for_front();
+    psvd_wait_for_front();
     if (plan->bound.over) { // to the tree
         for (uint32_t i = blockIdx.x * ROWS_WHOLE_THREADS + threadIdx.x; i < arrays.segments.count;
              i += gridDim.x * ROWS_WHOLE_THREADS)

@@ -284,7 +284,7 @@ __global__ void __launch_bounds__(THREADS, ROWS_CODE_POLICY.split_blocks)
     extern __shared__ __align__(16) unsigned char dynamic[];
     split_shared<ITEMS> &shared = *reinterpret_cast<split_shared<ITEMS> *>(dynamic);
     const psvi_rows_segments &segments = job.segments;
-    if (AGAIN) rows_wait_for_front();
+    if (AGAIN) psvd_wait_for_front();
     if (AGAIN && (!job.progress->again || plan->bound.over)) return;
     const bool written = AGAIN || !job.progress->overfull;
     const psvd_counts counts = psvd_read_counts(input);
@@ -294,7 +294,7 @@ __global__ void __launch_bounds__(THREADS, ROWS_CODE_POLICY.split_blocks)
     if (TOGETHER)
         for (uint32_t i = threadIdx.x; i < segments.count; i += THREADS)
             shared.places[i] = 0;
-    if (!AGAIN) rows_wait_for_front(); // the boxes are not of its making
+    if (!AGAIN) psvd_wait_for_front(); // the boxes are not of its making
     rows_load_plan(&shared.local, plan, THREADS);
     __syncthreads();
     psvi_rows_plan &own = shared.local.plan;

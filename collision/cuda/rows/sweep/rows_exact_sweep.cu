@@ -433,7 +433,7 @@ __global__ void __launch_bounds__(PSVI_BLOCK_THREADS, ROWS_SWEEP_BLOCKS)
                     const __grid_constant__ counted_tables counted, const __grid_constant__ exact_tree tree) {
     extern __shared__ __align__(16) unsigned char dynamic[];
     sweep_shared &shared = *reinterpret_cast<sweep_shared *>(dynamic);
-    rows_wait_for_front();
+    psvd_wait_for_front();
     if (rows_is_over(plan->bound)) {
         go_by_tree(input, tree);
         return;

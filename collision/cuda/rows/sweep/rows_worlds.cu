@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(THREADS, 4) // blocks resident on a multiproce
     const bool here = slot < counts.a;
     const psvd_state seen = here ? psvd_load_slot(input, counts, slot, &box, &tag) : PSVD_BOX_OFF;
     const uint32_t world = here ? __ldg(input.a.worlds + slot) : 0;
-    rows_wait_for_front(); // the other route has gone by
+    psvd_wait_for_front(); // the other route has gone by
     if ((uint64_t)blockIdx.x * THREADS >= counts.a) return;
     if (threadIdx.x == 0) {
         shared.boxes = shared.tested = 0;
