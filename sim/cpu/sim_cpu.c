@@ -559,6 +559,8 @@ static psv_status cpu_batch(psv_world *world, const psvi_batch *batch) {
     for (uint64_t i = 0; i < batch->count && batch->kind == PSVI_BATCH_WRITE; ++i)
         if (batch->slots[i] < world->sim.slots) cpu_touch(world, batch->slots[i], 1);
     psvi_run_ranges(world->context, batch->count, BODIES, run_batch, &loop);
+    if (world->sim.counts->carrier != 0) memset(world->sim.wake, 1, world->sim.slots);
+    world->sim.counts->carrier = 0;
     return PSV_OK;
 }
 

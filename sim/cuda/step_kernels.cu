@@ -151,6 +151,14 @@ __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_batch(psvi_sim s, psvi_ba
     psvi_batch_item(&s, &batch, i);
 }
 
+// After a batch, where bodies sleep: all wake if it has written one that may carry them. One thread a body.
+__global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_wake_carried(psvi_sim s) {
+    const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < s.slots && s.counts->carrier != 0) s.wake[i] = 1;
+}
+
+__global__ void psvk_forget_carrier(psvi_sim s) { s.counts->carrier = 0; }
+
 // Forgets kept contacts of slots that were given to new bodies. Grid-stride over the table, 8 bytes a place.
 __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_forget(psvi_sim s) {
     uint64_t places = s.counts->kept_mask + 1;
@@ -166,5 +174,9 @@ cudaError_t psvi_launch_forget(const psvi_sim *sim, int processors, cudaStream_t
 
 cudaError_t psvi_launch_batch(const psvi_sim *sim, const psvi_batch *batch, cudaStream_t stream) {
     psvk_batch<<<blocks_for(batch->count, PSVI_SIM_BLOCK), PSVI_SIM_BLOCK, 0, stream>>>(*sim, *batch);
+    if (sim->island != NULL && batch->kind == PSVI_BATCH_WRITE && sim->slots > 0) {
+        psvk_wake_carried<<<blocks_for(sim->slots, PSVI_SIM_BLOCK), PSVI_SIM_BLOCK, 0, stream>>>(*sim);
+        psvk_forget_carrier<<<1, 1, 0, stream>>>(*sim);
+    }
     return cudaGetLastError();
 }

@@ -157,6 +157,7 @@ typedef struct psvi_step_counts {
     uint64_t steps;                 // steps done since creation
     uint32_t halted;                // PSVI_HALTED_: this step and those after it have not happened; 0: they have
     uint32_t hits;                  // a sleeper was hit: the step begins again (sleeper_hits.h)
+    uint32_t carrier;               // a call has written a body that may carry sleepers: all are to wake
     uint32_t tries;                 // of the step so far, that were given up for hits
     float push[3];                  // of the hits of these tries, by axis: the most speed of approach
     uint32_t colours;

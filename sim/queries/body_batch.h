@@ -40,7 +40,8 @@ PSVI_HD void psvi_write_body(const psvi_sim *s, uint32_t slot, const psv_body_st
     if (!psvi_all_finite(state->pose.position, 3) || !psvi_is_rotation(state->pose.rotation) ||
         !psvi_all_finite(state->velocity, 3) || !psvi_all_finite(state->angular_velocity, 3))
         return;
-    if (s->island != NULL) psvi_wake_island(s, slot);
+    if (s->island != NULL && s->velocity[slot].w > 0) psvi_wake_island(s, slot);
+    if (s->island != NULL && !(s->velocity[slot].w > 0)) psvi_fetch_or(&s->counts->carrier, 1);
     bool moves = s->velocity[slot].w > 0 || (s->flags[slot] & PSVI_FLAG_KINEMATIC) != 0;
     quat q = quat_unit(quat_of(state->pose.rotation));
     v3 zero = v3_make(0, 0, 0);

@@ -116,10 +116,24 @@ static void contact_wakes(void **unused) {
     end_stage(&s);
 }
 
+// By buffers of the backend.
+static void write_state(stage *s, psv_body_id id, const psv_body_state *state) {
+    const uint32_t slot = id.index1 - 1;
+    psv_buffer slots, states;
+    check(s, psv_alloc_buffer(s->context, sizeof slot, &slots));
+    check(s, psv_alloc_buffer(s->context, sizeof *state, &states));
+    check(s, psv_upload(s->context, slots, &slot, sizeof slot));
+    check(s, psv_upload(s->context, states, state, sizeof *state));
+    check(s, psv_write_body_states(s->world, slots, 1, states));
+    check(s, psv_synchronize(s->context));
+    psv_free_buffer(s->context, &states);
+    psv_free_buffer(s->context, &slots);
+}
+
 // What lies on a body that goes away falls, and what lies on the floor when the floor goes away.
 static void what_lay_on_it_falls(void **unused) {
     (void)unused;
-    for (int way = 0; way < 3; ++way) {
+    for (int way = 0; way < 5; ++way) {
         stage s = sleeping_stage(64);
         towers t = add_towers(&s);
         step(&s, 150);
@@ -129,6 +143,8 @@ static void what_lay_on_it_falls(void **unused) {
         if (way == 0) check(&s, psv_destroy_body(s.world, t.left[0]));
         if (way == 1) check(&s, psv_destroy_body(s.world, t.floor));
         if (way == 2) check(&s, psv_set_body_state(s.world, t.floor, &far));
+        if (way == 3) check(&s, psv_set_body_states(s.world, &t.floor, 1, &far));
+        if (way == 4) write_state(&s, t.floor, &far);
         step(&s, 12);
         assert_true((double)state_of(&s, t.left[HIGH - 1]).velocity[1] < -9.81 * 0.15);
         assert_true(asleep(&s) == (way == 0 ? HIGH : 0));
