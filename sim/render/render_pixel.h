@@ -45,24 +45,18 @@ PSVI_HD v3 psvi_sky(const psvi_render_scene *scene, v3 d) {
                    : psvi_mix(horizon, v3_make(0.36f, 0.39f, 0.44f), sqrtf(-up));
 }
 
-// The colour that the body's shape was given, linear; without one `other`.
-PSVI_HD v3 psvi_own_paint(const psvi_sim *s, uint32_t slot, v3 other) {
-#if defined(__CUDACC__)
-    (void)s, (void)slot;
-    return other;
-#else
+// The colour that the body's shape was given, linear; without one a negative red.
+PSVI_HD v3 psvi_own_paint(const psvi_sim *s, uint32_t slot) {
     const uint8_t *own = s->geometry.shapes[s->shape[slot]].paint;
-    if ((own[0] | own[1] | own[2]) == 0) return other;
+    if ((own[0] | own[1] | own[2]) == 0) return v3_make(-1, 0, 0);
     return v3_make(powf((float)own[0] / 255, 2.2f), powf((float)own[1] / 255, 2.2f), powf((float)own[2] / 255, 2.2f));
-#endif
 }
 
 // As the viewer colours bodies: by their shape's colour, else warm and cool shapes in turn; with a tint of the body's
 // own.
-PSVI_HD v3 psvi_body_paint(const psvi_sim *s, uint32_t slot) {
+PSVI_HD v3 psvi_body_paint(const psvi_sim *s, uint32_t slot, v3 own) {
     const uint32_t noise = psvi_render_hash(slot + 1), hue = (s->shape[slot] & 1) * 4 + (noise >> 8 & 3);
     const bool moves = s->velocity[slot].w > 0;
-    const v3 own = psvi_own_paint(s, slot, v3_make(-1, 0, 0));
     if (own.x >= 0) return moves ? v3_scale(own, 0.9f + 0.2f * (float)(noise & 255u) / 255.0f) : own;
     if (!moves) return v3_make(0.42f, 0.43f, 0.45f);
     const float tint = 0.80f + 0.4f * (float)(noise & 255u) / 255.0f;
@@ -88,7 +82,7 @@ PSVI_HD float psvi_grid_line(float at, float width) {
 
 // Planes have a grid that ends where its lines are as near as pixels.
 // A pixel covers `width` across the ray d, and more along it where it grazes.
-PSVI_HD v3 psvi_plane_paint(const psvi_render_scene *scene, uint32_t slot, v3 p, v3 normal, v3 d, float width) {
+PSVI_HD v3 psvi_plane_paint(const psvi_render_scene *scene, v3 own, v3 p, v3 normal, v3 d, float width) {
     const v3 n = v3_abs(normal);
     const bool level = n.y > 0.7f;
     const float a = !level && n.x > 0.7f ? p.y : p.x, b = level || n.x > 0.7f ? p.z : p.y;
@@ -102,18 +96,19 @@ PSVI_HD v3 psvi_plane_paint(const psvi_render_scene *scene, uint32_t slot, v3 p,
     const float strong =
         fmaxf(psvi_grid_line(a * coarse, wide_a * coarse), psvi_grid_line(b * coarse, wide_b * coarse));
     const v3 plain = level ? v3_make(0.40f, 0.41f, 0.43f) : v3_make(0.46f, 0.48f, 0.52f);
-    return v3_scale(psvi_own_paint(&scene->sim, slot, plain), (1 - 0.22f * lines) * (1 - 0.30f * strong));
+    return v3_scale(own.x >= 0 ? own : plain, (1 - 0.22f * lines) * (1 - 0.30f * strong));
 }
 
 PSVI_HD v3 psvi_paint(const psvi_render_scene *scene, const psvi_seen *seen, v3 p, v3 d, float width) {
     if (!scene->has_bodies) return v3_make(0.60f, 0.55f, 0.48f);
-    if (seen->type == PSV_SHAPE_PLANE) return psvi_plane_paint(scene, seen->slot, p, seen->normal, d, width);
+    const v3 own = psvi_own_paint(&scene->sim, seen->slot);
+    if (seen->type == PSV_SHAPE_PLANE) return psvi_plane_paint(scene, own, p, seen->normal, d, width);
+    if (own.x >= 0 && (seen->type == PSV_SHAPE_HEIGHT_FIELD || seen->type == PSV_SHAPE_MESH)) return own;
     if (seen->type == PSV_SHAPE_HEIGHT_FIELD)
-        return psvi_own_paint(&scene->sim, seen->slot,
-                              psvi_mix(v3_make(0.29f, 0.23f, 0.17f), v3_make(0.17f, 0.25f, 0.10f),
-                                       psvi_ramp(0.75f, 0.95f, seen->normal.y)));
-    if (seen->type == PSV_SHAPE_MESH) return psvi_own_paint(&scene->sim, seen->slot, v3_make(0.48f, 0.44f, 0.40f));
-    return psvi_body_paint(&scene->sim, seen->slot);
+        return psvi_mix(v3_make(0.29f, 0.23f, 0.17f), v3_make(0.17f, 0.25f, 0.10f),
+                        psvi_ramp(0.75f, 0.95f, seen->normal.y));
+    if (seen->type == PSV_SHAPE_MESH) return v3_make(0.48f, 0.44f, 0.40f);
+    return psvi_body_paint(&scene->sim, seen->slot, own);
 }
 
 // --- materials -------------------------------------------------------------------------------------------------------

@@ -407,7 +407,6 @@ static void own_paint(uint32_t colour, uint32_t slot, bool ground, double paint[
 // daylight a red body's pixels have no other colour in them.
 static void shapes_have_colours(void **state) {
     (void)state;
-    if (backend != PSV_BACKEND_CPU) return; // pictures on CUDA do not look at them
     uint32_t seen[SHAPES] = {0}, other = 0;
     coloured = true;
     for (uint32_t seed = 60; seed < 63; ++seed) {

@@ -86,8 +86,7 @@ typedef struct psv_shape_def {
     // other side passes. Default false: both sides are solid.
     bool one_sided;
     // How pictures show its bodies: 0xAABBGGRR, sRGB, AA its opacity from 1 (clear) to 255. 0 (default): they choose.
-    // Motion does not depend on it. Ray-traced pictures (render.h) take the colour alone, not the opacity; on CUDA they
-    // take neither.
+    // Motion does not depend on it. Ray-traced pictures (render.h) take the colour alone, not the opacity.
     uint32_t colour;
 } psv_shape_def;
 
