@@ -38,20 +38,14 @@ PSVI_HD void psvi_narrow_other_ground(const psvi_sim *s, const psvi_step *step, 
     psvi_follow_pair(s, step, a, ground, true, hulls);
 }
 
-// Whether some ground of a sub-world moves, which wakes who sleeps: a kinematic mesh.
-PSVI_HD bool psvi_ground_drives(const psvi_sim *s, uint32_t world) {
-    for (uint32_t i = s->ground.first[world]; i < s->ground.first[world + 1]; ++i)
-        if (psvi_drives(s, s->ground.slots[i])) return true;
-    return false;
-}
-
 // One moving body against the ground of its sub-world: what is round on a plane or field, or all else, hulls too or
 // not.
 PSVI_HD void psvi_narrow_ground(const psvi_sim *s, const psvi_step *step, uint32_t a, bool round, bool hulls) {
     const bool sleeps = s->island != NULL && psvi_is_asleep(s, a);
-    const uint32_t world = s->sub_world[a];
-    if (world >= s->ground.worlds || (sleeps && !psvi_ground_drives(s, world))) return; // before more is read
+    if (sleeps && s->counts->ground_drives == 0) return; // before more is read
     if (!(sleeps || s->linear[a].velocity.w > 0) || s->position[a].w <= 0) return;
+    const uint32_t world = s->sub_world[a];
+    if (world >= s->ground.worlds) return;
     bool is_round = psvi_is_round(s->geometry.shapes[s->shape[a]].type);
     for (uint32_t i = s->ground.first[world]; i < s->ground.first[world + 1]; ++i) {
         uint32_t ground = s->ground.slots[i];

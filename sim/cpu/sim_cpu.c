@@ -252,9 +252,9 @@ static psv_status cpu_narrow(psv_world *world, const psvi_step *step) {
     s->counts->pairs = *s->pair_count;
     psvi_run_ranges(world->context, *s->pair_count, PAIRS, narrow_pairs, &loop);
     if (s->ground.first[s->ground.worlds] > 0) { // else no ground anywhere
-        const bool all = s->island != NULL && world->driven_ground && ground_drives(s);
-        if (all) loop.slots = NULL;
-        psvi_run_ranges(world->context, all ? s->slots : state->awake.count, 256, narrow_ground, &loop);
+        s->counts->ground_drives = s->island != NULL && world->driven_ground && ground_drives(s);
+        if (s->counts->ground_drives != 0) loop.slots = NULL;
+        psvi_run_ranges(world->context, loop.slots == NULL ? s->slots : state->awake.count, 256, narrow_ground, &loop);
     }
     const bool fits = s->counts->contacts <= s->contact_capacity && s->counts->points <= s->point_capacity;
     if (s->island != NULL && fits) psvi_run_ranges(world->context, s->counts->contacts, CONTACTS, find_hits, &loop);

@@ -63,14 +63,6 @@ __device__ static void withdraw(const psvi_sim &s, psvi_contact *c) {
     c->colour = PSVI_COLOUR_REST;
 }
 
-// Appends to a list; the lanes that are here together ask once.
-__device__ static void append(uint32_t *list, uint32_t *count, uint32_t value) {
-    cg::coalesced_group lanes = cg::coalesced_threads();
-    uint32_t first = 0;
-    if (lanes.thread_rank() == 0) first = atomicAdd(count, lanes.size());
-    list[lanes.shfl(first, 0) + lanes.thread_rank()] = value;
-}
-
 // Rounds of claims: every uncoloured contact claims its moving bodies with a strength that is a bijection of its pair,
 // so the outcome does not depend on the order of contacts (Luby 1986; Jones & Plassmann 1993). There are as many rounds
 // as the longest chain of falling strengths, about log of the count. Goes on until no more than `enough` are left, and

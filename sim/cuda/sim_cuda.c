@@ -35,6 +35,7 @@ static psv_status alloc_row(psv_world *world, void *field, uint64_t bytes) {
     X(movers.moved, (n) * sizeof(psvi_f4)) \
     X(movers.turned, (n) * sizeof(psvi_f4)) \
     X(movers.swing, (n) * sizeof(psvi_f4)) \
+    X(awake, (n) * sizeof(uint32_t)) \
     X(bins, PSVI_BINS * sizeof(psvi_bin)) \
     X(block_bins, PSVI_BINS * sizeof(uint32_t) * (uint64_t)state->colour_blocks)
 #define CONTACT_ROWS(X, n, m) \
@@ -260,7 +261,8 @@ static psv_status cuda_forget(psv_world *world) {
 }
 
 static uint64_t cuda_own_bytes(uint64_t bodies, uint64_t contacts, uint64_t points) {
-    return bodies * PSVI_MOVER_BYTES + contacts * PSVI_SOLVER_CONTACT_BYTES + points * PSVI_SOLVER_POINT_BYTES;
+    return bodies * (PSVI_MOVER_BYTES + sizeof(uint32_t)) + contacts * PSVI_SOLVER_CONTACT_BYTES +
+           points * PSVI_SOLVER_POINT_BYTES;
 }
 
 const psvi_sim_ops psvi_sim_ops_cuda = {

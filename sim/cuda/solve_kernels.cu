@@ -266,13 +266,21 @@ __device__ static void start_rest(const psvi_sim &s, const psvi_solver &v, const
     }
 }
 
-__device__ static bool sleeps(const psvi_sim &s, uint32_t i) { return s.island != NULL && psvi_is_asleep(&s, i); }
-
 // The records of a sleeper are those of the step in which it fell asleep: all zero.
 __device__ static bool has_still_records(const psvi_solver &v, uint32_t i) {
     const psvi_motion m = v.movers.motion[i];
     return m.linear.x == 0 && m.linear.y == 0 && m.linear.z == 0 && m.linear.w == 0 && m.angular.x == 0 &&
            m.angular.y == 0 && m.angular.z == 0 && m.angular.w == 0;
+}
+
+// All bodies' records at the beginning of a step. Where some may sleep, those that move are listed in `awake`.
+__device__ static void start_movers(const psvi_sim &s, const psvi_solver &v, const psvi_step &step, uint32_t *awake,
+                                    uint32_t first, uint32_t stride) {
+    for (uint32_t i = first; i < s.slots; i += stride) {
+        if (awake != NULL && psvi_is_asleep(&s, i) && has_still_records(v, i)) continue;
+        (void)psvi_start_mover(&s, &v.movers, &step, i);
+        if (awake != NULL && s.linear[i].velocity.w > 0) append(awake, &s.counts->movers, i);
+    }
 }
 
 // In: contacts in the order of their colours, bodies' solver state. Out: velocities, movement and impulses after all
@@ -293,27 +301,29 @@ __device__ __forceinline__ static void solve(const psvi_sim &s, const psvi_solve
         s.counts->colours = used;
     }
     start_rest(s, v, &table);
+    uint32_t *const awake = s.island != NULL ? v.awake : NULL; // NULL: all bodies count as such
+    uint32_t movers = s.slots;
+    const auto for_movers = [&](auto visit) {
+        for (uint32_t k = first; k < movers; k += stride)
+            visit(awake != NULL ? awake[k] : k);
+    };
     for (uint32_t substep = 0; substep < step.substeps; ++substep) {
-        for (uint32_t i = first; i < s.slots; i += stride) {
-            if (sleeps(s, i) && (substep > 0 || has_still_records(v, i))) continue;
-            if (substep == 0)
-                (void)psvi_start_mover(&s, &v.movers, &step, i);
-            else
-                psvi_push_mover(&s, &v.movers, &step, LOADS, GENERAL, i);
-        }
+        if (substep == 0)
+            start_movers(s, v, step, awake, first, stride);
+        else
+            for_movers([&](uint32_t i) { psvi_push_mover(&s, &v.movers, &step, LOADS, GENERAL, i); });
         team_wait();
+        if (awake != NULL) movers = __ldcg(&s.counts->movers);
         // The direction changes from substep to substep, as on the CPU (run_pass in sim_cpu.c).
         const bool backward = LOADS && ((s.counts->steps * step.substeps + substep) & 1) != 0;
         if (substep == 0) run_pass<GENERAL, PSVI_PASS_WARM, LOADS, BOUNCES, ROLLS>(s, v, step, &table, backward);
         run_pass<GENERAL, PSVI_PASS_SOLVE, LOADS, BOUNCES, ROLLS>(s, v, step, &table, backward);
-        for (uint32_t i = first; i < s.slots; i += stride)
-            if (!sleeps(s, i)) psvi_move_mover(&s, &v.movers, &step, LOADS, i);
+        for_movers([&](uint32_t i) { psvi_move_mover(&s, &v.movers, &step, LOADS, i); });
         team_wait();
         run_pass<GENERAL, PSVI_PASS_RELAX, LOADS, BOUNCES, ROLLS>(s, v, step, &table, LOADS && !backward);
         if (!LOADS) run_pass<GENERAL, PSVI_PASS_AGAIN, LOADS, BOUNCES, ROLLS>(s, v, step, &table, false);
     }
-    for (uint32_t i = first; i < s.slots; i += stride)
-        if (!sleeps(s, i)) psvi_stop_mover(&s, &v.movers, &step, GENERAL, i);
+    for_movers([&](uint32_t i) { psvi_stop_mover(&s, &v.movers, &step, GENERAL, i); });
 }
 
 // Where forces act, and no shape has restitution: with the code for hits the kernel for all bodies is two thirds longer

@@ -35,6 +35,7 @@ typedef struct psvi_bin {
 
 typedef struct psvi_solver {
     psvi_movers movers; // by body
+    uint32_t *awake;    // slots of those that move, psvi_step_counts.movers of them; in worlds whose bodies sleep
     // by place
     psvi_two_bodies *bodies;
     psvi_f4 *normal;  // w: friction; of contacts with listed points instead friction, what is deep, push speed, 0

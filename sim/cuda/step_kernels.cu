@@ -14,6 +14,7 @@ __global__ void psvk_reset_counts(psvi_sim s) {
     c->points = 0;
     c->others = c->searched = c->unmet = c->followed = c->hulls = c->hulls_followed = 0;
     c->hits = 0;
+    c->ground_drives = c->movers = 0;
     c->colours = 0;
     c->uncoloured[0] = c->uncoloured[1] = 0;
 }

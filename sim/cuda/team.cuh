@@ -26,6 +26,14 @@ __device__ static inline void team_wait() {
 __device__ static inline uint32_t team_rank() { return blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ static inline uint32_t team_size() { return gridDim.x * blockDim.x; }
 
+// Appends to a list; the lanes that are here together ask once.
+__device__ static inline void append(uint32_t *list, uint32_t *count, uint32_t value) {
+    cooperative_groups::coalesced_group lanes = cooperative_groups::coalesced_threads();
+    uint32_t first = 0;
+    if (lanes.thread_rank() == 0) first = atomicAdd(count, lanes.size());
+    list[lanes.shfl(first, 0) + lanes.thread_rank()] = value;
+}
+
 // Launches a kernel whose threads wait for each other.
 static inline cudaError_t launch_team(const void *kernel, psvi_team team, int block, void **arguments,
                                       cudaStream_t stream) {

@@ -93,6 +93,7 @@ PSVI_HD void psvi_begin_body(const psvi_sim *s, const psvi_step *step, uint32_t 
         }
     }
     bool driven = psvi_is_driven(position, velocity, angular);
+    if (driven && psvi_is_ground(shape->type)) psvi_fetch_or(&s->counts->ground_drives, 1);
     // What is driven meets sleepers, which are static to the broad phase.
     if (s->island != NULL && (s->flags[i] & PSVI_FLAG_KINEMATIC) != 0)
         s->flags[i] =
