@@ -338,6 +338,9 @@ TABLES = {
     "movers-peers": lambda: listing(f"{EPYC}/movers_peers.csv", [
         ("boxes", "boxes", count), ("of which move", "movers", count), ("method", "method", plain), ("what it does", "work", plain),
         ("begins and ends a frame", "events", plain), ("ms", "frame_ms", time), ("worst frame, ms", "worst_ms", time)]),
+    "sim-asleep": lambda: listing(f"{H200}/asleep.csv", [
+        ("on", "device", plain), ("bodies", "bodies", whole), ("awake", "awake", whole), ("step, ms", "step_ms", time),
+        ("pairs", "broad_ms", time), ("bounds", "bounds_ms", time), ("narrow", "narrow_ms", time), ("solve", "solve_ms", time), ("end", "end_ms", time)]),
     "movers-gpu": lambda: listing(f"{H100}/movers.csv", [
         ("boxes", "boxes", count), ("of which move", "movers", count), ("pairs, ms", "find_ms", time), ("with events", "events_ms", time),
         ("the others kept", "kept_find_ms", time), ("with events", "kept_events_ms", time), ("a check of 16 boxes", "check_ms", time)]),
