@@ -2,7 +2,12 @@
 
     import mujoco_warp, pairsieve.mujoco_warp
     pairsieve.mujoco_warp.install()         # from here on mujoco_warp.collision() uses it
-    mujoco_warp.step(model, data)           # once before a step is captured
+    model = mujoco_warp.put_model(mjm)
+    data = mujoco_warp.put_data(mjm, mjd, nworld=4096)
+    mujoco_warp.step(model, data)           # the first step can be captured, too
+
+A capture can take no memory. Behind install() put_model, put_data and make_data of mujoco_warp therefore call reserve() for the newest
+model that fits the data. Call reserve(model, data) yourself before a capture where several models share the data.
 
 The pairs are those of nxn_broadphase: the model's filters (plane, sphere, box, oriented box), margins and gaps, excluded and
 explicit pairs, collision sensors, missing meshes, sleeping bodies and the second pass for bodies that woke. pairsieve finds the overlapping
@@ -13,17 +18,22 @@ boxes of all environments at once; one kernel then applies mujoco_warp's own rul
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-decorators, allow-untyped-calls
 # pyright: reportInvalidTypeForm=false
 
+import functools
+import weakref
 from typing import Any
 
 import numpy as np
 
+from ._native import UnsupportedError
 from ._peers import peer
 from .pairs import PairFinder
 
 wp: Any = peer("warp", "pairsieve.mujoco_warp", "mujoco-warp")  # Any: checkers read kernels as Python, which they are not
 peer("mujoco_warp._src.collision_driver", "pairsieve.mujoco_warp (mujoco_warp 4.0)", "mujoco-warp")
 
-from mujoco_warp._src import collision_driver  # noqa: E402
+import mujoco  # noqa: E402
+import mujoco_warp as theirs  # noqa: E402
+from mujoco_warp._src import collision_driver, io  # noqa: E402
 from mujoco_warp._src.collision_driver import _add_geom_pair, _broadphase_filter, _mesh_missing  # noqa: E402
 from mujoco_warp._src.math import upper_tri_index  # noqa: E402
 from mujoco_warp._src.types import BroadphaseFilter, OverflowType, SleepState  # noqa: E402
@@ -170,20 +180,22 @@ def geoms_without_motion(m):
 
 class PairsieveBroadPhase:
     """The broad phase of one model and a number of environments. `max_pairs` is room for overlapping boxes of all environments before
-    the rules; 0: all pairs of few geoms, 64 a geom of many. What does not fit sets OverflowType.BROADPHASE in ``data.overflow``."""
+    the rules; 0: all pairs of few geoms, 64 a geom of many. What does not fit sets OverflowType.BROADPHASE in ``data.overflow``.
+    It takes all its memory here, so that each of its calls can be captured."""
 
     def __init__(self, m, nworld, max_pairs=0):
         self.device = m.geom_bodyid.device
-        self.geoms = m.ngeom
+        self.geoms, self.worlds = m.ngeom, nworld
         count = nworld * m.ngeom
         room = max_pairs or max(1, min(nworld * (m.ngeom * (m.ngeom - 1) // 2), 64 * count))
         still = geoms_without_motion(m)
         sensor = (m.nxn_pairid_filtered.numpy()[:, 1] >= 0).nonzero()[0]
         with wp.ScopedDevice(self.device):
             self.boxes = wp.empty((nworld, m.ngeom, 6), dtype=float)
-            self.worlds = wp.array(np.repeat(np.arange(nworld), m.ngeom), dtype=int)
+            self.world_of = wp.array(np.repeat(np.arange(nworld), m.ngeom), dtype=int)
             self.flags = wp.array(np.tile(still, nworld), dtype=wp.uint8) if still.sum() > 1 else None
-            self.widened = wp.zeros((nworld if max(m.pair_margin.shape[0], m.pair_gap.shape[0]) > 1 else 1, m.ngeom), dtype=float)
+            # A row for each world, since the model's arrays of pairs may be given a row for each world later.
+            self.widened = wp.zeros((nworld if m.npair else 1, m.ngeom), dtype=float)
             self.sensor_pairs = wp.array(m.nxn_geom_pair_filtered.numpy()[sensor], dtype=wp.vec2i)
             self.sensor_pairids = wp.array(m.nxn_pairid_filtered.numpy()[sensor], dtype=wp.vec2i)
         self.finder = PairFinder(max(count, 1), device=self.device.ordinal if self.device.is_cuda else "cpu",
@@ -193,38 +205,128 @@ class PairsieveBroadPhase:
         """As nxn_broadphase and sap_broadphase."""
         if m.ngeom == 0 or d.nworld == 0:
             return
-        sleep, second_pass = bool(m.opt.enableflags & collision_driver.EnableBit.SLEEP), awake_prev is not None
-        before = awake_prev if second_pass else d.body_awake
+        second_pass = awake_prev is not None
+        awake = d.body_awake, awake_prev if second_pass else d.body_awake
         results = [d.ncollision, ctx.collision_pair, ctx.collision_pairid, ctx.collision_worldid]
+        self._find(m, d.geom_xpos, d.geom_xmat, awake, second_pass, d.naconmax, results, d.overflow)
+
+    def warm_up(self, m, d, geom_xpos, geom_xmat):
+        """Runs each pass once with geoms that are placed so, and leaves the data alone. The kernels are loaded then, and the finder
+        knows such a frame."""
         with wp.ScopedDevice(self.device):
-            self.widened.zero_()
-            wp.launch(widen_for_pairs, dim=(self.widened.shape[0], m.npair),
-                      inputs=[m.pair_geom1, m.pair_geom2, m.pair_margin, m.pair_gap], outputs=[self.widened])
-            wp.launch(place_boxes, dim=(d.nworld, m.ngeom),
+            nothing = wp.empty(0, dtype=wp.vec2i)
+            for second_pass in (False, True) if m.opt.enableflags & collision_driver.EnableBit.SLEEP else (False,):
+                results = [wp.zeros(1, dtype=int), nothing, nothing, wp.empty(0, dtype=int)]
+                overflow = wp.zeros(d.overflow.shape, dtype=int)
+                self._find(m, geom_xpos, geom_xmat, (d.body_awake, d.body_awake), second_pass, 0, results, overflow)
+
+    def _find(self, m, geom_xpos, geom_xmat, awake, second_pass, most, results, overflow):
+        sleep = bool(m.opt.enableflags & collision_driver.EnableBit.SLEEP)
+        with wp.ScopedDevice(self.device):
+            widened = self.widened if max(m.pair_margin.shape[0], m.pair_gap.shape[0]) > 1 else self.widened[:1]
+            widened.zero_()
+            wp.launch(widen_for_pairs, dim=(widened.shape[0], m.npair),
+                      inputs=[m.pair_geom1, m.pair_geom2, m.pair_margin, m.pair_gap], outputs=[widened])
+            wp.launch(place_boxes, dim=(self.worlds, m.ngeom),
                       inputs=[kind_of_boxes(m.opt.broadphase_filter), m.geom_type, m.geom_dataid, m.geom_aabb, m.geom_rbound,
-                              m.geom_margin, m.geom_gap, d.geom_xpos, d.geom_xmat, self.widened], outputs=[self.boxes])
-            self.finder.find(self.boxes.reshape((-1, 6)), worlds=self.worlds, flags=self.flags)
+                              m.geom_margin, m.geom_gap, geom_xpos, geom_xmat, widened], outputs=[self.boxes])
+            self.finder.find(self.boxes.reshape((-1, 6)), worlds=self.world_of, flags=self.flags)
             threads = 1 if self.device.is_cpu else 131072
             sizes = [array.shape[0] for array in (m.geom_aabb, m.geom_rbound, m.geom_margin, m.geom_gap, m.pair_margin, m.pair_gap)]
             rules = [int(m.opt.broadphase_filter), *sizes, sleep, second_pass]
             wp.launch(rules_kernel(*rules), dim=threads,
                       inputs=[self.finder.pair_buffer, self.finder.count_buffer, threads, m.ngeom, m.geom_type, m.geom_bodyid, m.geom_aabb,
-                              m.geom_rbound, m.geom_margin, m.geom_gap, m.pair_margin, m.pair_gap, m.nxn_pairid, d.geom_xpos, d.geom_xmat,
-                              d.body_awake, before, d.naconmax], outputs=[*results, d.overflow])
+                              m.geom_rbound, m.geom_margin, m.geom_gap, m.pair_margin, m.pair_gap, m.nxn_pairid, geom_xpos, geom_xmat,
+                              *awake, most], outputs=[*results, overflow])
             if len(self.sensor_pairs):
-                wp.launch(add_sensor_pairs, dim=(d.nworld, len(self.sensor_pairs)),
-                          inputs=[self.sensor_pairs, self.sensor_pairids, m.geom_type, m.geom_bodyid, m.geom_dataid, d.body_awake,
-                                  before, sleep, second_pass, d.naconmax], outputs=results)
+                wp.launch(add_sensor_pairs, dim=(self.worlds, len(self.sensor_pairs)),
+                          inputs=[self.sensor_pairs, self.sensor_pairids, m.geom_type, m.geom_bodyid, m.geom_dataid, *awake, sleep,
+                                  second_pass, most], outputs=results)
+
+
+def captures_on_the_gpu(device):
+    return device.is_cuda and device.is_capturing
+
+
+def reserve(m, d, max_pairs=0):
+    """The PairsieveBroadPhase of this model and data, made when it is first asked for: what a captured step needs before."""
+    kept = d.__dict__.setdefault("pairsieve_broad_phases", [])
+    for model, phase in kept:
+        if model is m:
+            return phase
+    if captures_on_the_gpu(m.geom_bodyid.device):
+        raise UnsupportedError("the broad phase of this model and data has no memory yet, and a capture can take none; "
+                               "call pairsieve.mujoco_warp.reserve(model, data) before the capture")
+    kept.append((m, PairsieveBroadPhase(m, d.nworld, max_pairs)))
+    return kept[-1][1]
 
 
 def broad_phase(m, d, ctx, awake_prev=None):
-    """The PairsieveBroadPhase of this model and data, made when it is first needed."""
-    kept = getattr(d, "pairsieve_broad_phase", None)
-    if kept is None or kept[0] is not m:
-        kept = d.pairsieve_broad_phase = m, PairsieveBroadPhase(m, d.nworld)
-    kept[1](m, d, ctx, awake_prev)
+    """In place of nxn_broadphase and sap_broadphase: the PairsieveBroadPhase of this model and data."""
+    reserve(m, d)(m, d, ctx, awake_prev)
+
+
+models: list[weakref.ref[Any]] = []  # of put_model, the newest last
+
+
+def fits(m, d):
+    """The data can be of this model."""
+    return (m.ngeom, m.nbody) == (d.geom_xpos.shape[1], d.xpos.shape[1]) and m.geom_bodyid.device == d.geom_xpos.device
+
+
+def reserve_newest(mjm, d, qpos):
+    """Memory for the newest model that fits the data, and on CUDA a first frame with the geoms of `mjm` where `qpos` has them."""
+    model = next((m for m in (reference() for reference in reversed(models)) if m is not None and fits(m, d)), None)
+    if model is None or d.naconmax == 0 or model.ngeom == 0:
+        return
+    phase = reserve(model, d)
+    if phase.device.is_cuda:
+        warm_up_at(phase, model, d, mjm, qpos)
+
+
+def warm_up_at(phase, m, d, mjm, qpos):
+    """Of a model that is at `qpos` in all worlds."""
+    host = mujoco.MjData(mjm)
+    host.qpos[:] = qpos
+    mujoco.mj_kinematics(mjm, host)
+    places = [np.tile(array.astype(np.float32).reshape(1, m.ngeom, *shape), (d.nworld, 1, *([1] * len(shape))))
+              for array, shape in ((host.geom_xpos, (3,)), (host.geom_xmat, (3, 3)))]
+    with wp.ScopedDevice(phase.device):
+        phase.warm_up(m, d, wp.array(places[0], dtype=wp.vec3), wp.array(places[1], dtype=wp.mat33))
+
+
+def put_model(mjm, *arguments, **named):
+    """mujoco_warp's, which remembers the model until its memory is let go."""
+    m = its_own["put_model"](mjm, *arguments, **named)
+    models[:] = [reference for reference in models if reference() is not None]
+    models.append(weakref.ref(m))
+    return m
+
+
+def put_data(mjm, mjd, *arguments, **named):
+    """mujoco_warp's, followed by reserve()."""
+    d = its_own["put_data"](mjm, mjd, *arguments, **named)
+    reserve_newest(mjm, d, mjd.qpos)
+    return d
+
+
+def make_data(mjm, *arguments, **named):
+    """mujoco_warp's, followed by reserve()."""
+    d = its_own["make_data"](mjm, *arguments, **named)
+    reserve_newest(mjm, d, mjm.qpos0)
+    return d
+
+
+its_own: dict[str, Any] = {}  # mujoco_warp's functions that install() has replaced
 
 
 def install():
     """mujoco_warp.collision() uses pairsieve from here on, whatever ``model.opt.broadphase`` says."""
     collision_driver.nxn_broadphase = collision_driver.sap_broadphase = broad_phase
+    for function in (put_model, put_data, make_data):
+        name = function.__name__
+        if name not in its_own:
+            its_own[name] = getattr(io, name)
+            replacement = functools.wraps(its_own[name])(function)
+            setattr(io, name, replacement)
+            setattr(theirs, name, replacement)

@@ -15,7 +15,8 @@ LEFT_OUT = {
     "test_sap_single_segment_uses_radix_sort": "counts newton's calls of Warp's sort",
 }
 
-# Of mujoco_warp: they capture steps. Warp's capture on the CPU would not run pairsieve again, which therefore refuses; on CUDA it does.
+# Of mujoco_warp: they capture their first step. Warp's capture on the CPU would not run pairsieve again, which therefore refuses. On CUDA
+# the step is captured, for put_data has taken the memory.
 CAPTURED = ("test_adhesion_pulloff_and_tether", "test_collision_waking", "test_settle_zero_velocity", "test_sleep_initiation",
             "test_sleep_policy_auto_never", "test_waking_unaffected_by_sleeping")
 # Of newton, on the CPU.

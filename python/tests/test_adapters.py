@@ -7,6 +7,8 @@ import sys
 import numpy as np
 import pytest
 
+import pairsieve
+
 
 @pytest.mark.parametrize("adapter, package, extra", [("newton", "newton", "newton"), ("mujoco_warp", "mujoco_warp", "mujoco-warp"),
                                                      ("torch", "torch", "torch"), ("jax", "jax", "jax"), ("rerun", "rerun", "rerun")])
@@ -126,6 +128,96 @@ def test_mujoco_warp_broad_phase(seed):
         asleep = found(theirs.nxn_broadphase, *arguments)
         assert found(ours.broad_phase, *arguments) == asleep
         assert 0 < len(asleep) < len(expected)
+    overflow = d.overflow.numpy()
+    count = int(d.ncollision.numpy()[0])
+    ours.reserve(m, d).warm_up(m, d, d.geom_xpos, d.geom_xmat)  # a first frame that leaves the data alone
+    assert (d.overflow.numpy() == overflow).all() and d.ncollision.numpy()[0] == count
     small = ours.PairsieveBroadPhase(m, worlds, max_pairs=10)
     small(m, d, theirs.create_collision_context(d.naconmax))
     assert (d.overflow.numpy() == int(mjw.OverflowType.BROADPHASE)).all()
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """pairsieve.mujoco_warp, installed for one test."""
+    pytest.importorskip("mujoco")
+    mjw = pytest.importorskip("mujoco_warp")
+    import pairsieve.mujoco_warp as ours
+    from mujoco_warp._src import collision_driver, io
+
+    for module in (mjw, io):
+        for name in ("put_model", "put_data", "make_data"):
+            monkeypatch.setattr(module, name, getattr(io, name))
+    for name in ("nxn_broadphase", "sap_broadphase"):
+        monkeypatch.setattr(collision_driver, name, getattr(collision_driver, name))
+    monkeypatch.setattr(ours, "its_own", {})
+    monkeypatch.setattr(ours, "models", [])
+    ours.install()
+    ours.install()  # changes nothing
+    return ours
+
+
+BALLS = "<mujoco><worldbody>{}</worldbody></mujoco>"
+BALL = '<body pos="{} 0 0"><freejoint/><geom size=".1"/></body>'
+
+
+def test_mujoco_warp_memory_is_taken_before_the_first_step(installed, monkeypatch):
+    """Data gets its broad phase when it is made, whether the model comes before it or data of another model does."""
+    import mujoco
+    import mujoco_warp as mjw
+    import warp as wp
+
+    two, three = (mujoco.MjModel.from_xml_string(BALLS.format("".join(BALL.format(0.15 * i) for i in range(n)))) for n in (2, 3))
+    m2, m3 = mjw.put_model(two), mjw.put_model(three)
+    data = [mjw.put_data(two, mujoco.MjData(two), nworld=2), mjw.make_data(three, nworld=4), mjw.make_data(two, nworld=1)]
+    kept = [d.pairsieve_broad_phases for d in data]
+    assert [[model for model, _ in one] for one in kept] == [[m2], [m3], [m2]]
+    assert [one[0][1].worlds for one in kept] == [2, 4, 1]
+
+    made = []
+    real = installed.PairFinder
+    monkeypatch.setattr(installed, "PairFinder", lambda *sizes, **named: made.append(sizes) or real(*sizes, **named))
+    for m, d, pairs in ((m2, data[0], 2), (m3, data[1], 8)):
+        mjw.kinematics(m, d)
+        mjw.collision(m, d)
+        assert d.nacon.numpy()[0] == pairs
+    assert not made and [len(one) for one in kept] == [1, 1, 1]
+    # Another model of the same data has none yet: outside a capture it is made, in a capture the sentence says what to call.
+    other = mjw.put_model(two)
+    with monkeypatch.context() as capturing:
+        capturing.setattr(installed, "captures_on_the_gpu", lambda device: True)
+        mjw.collision(m2, data[0])
+        with pytest.raises(pairsieve.UnsupportedError, match=r"call pairsieve.mujoco_warp.reserve\(model, data\) before the capture"):
+            mjw.collision(other, data[0])
+    assert not made
+    installed.reserve(other, data[0])
+    mjw.collision(other, data[0])
+    assert len(made) == 1 and data[0].nacon.numpy()[0] == 2
+
+    # Margins of explicit pairs that get a row for each world after the memory was taken.
+    pair = '<contact><pair geom1="a" geom2="b"/></contact>'
+    apart = BALLS.replace("</mujoco>", pair + "</mujoco>").format("".join(
+        BALL.format(x).replace("<geom", f'<geom name="{name}"') for name, x in (("a", 0), ("b", 0.5))))
+    model = mujoco.MjModel.from_xml_string(apart)
+    m, d = mjw.put_model(model), mjw.make_data(model, nworld=3)
+    m.pair_margin = wp.array([[0.0], [0.4], [0.0]], dtype=float)
+    mjw.kinematics(m, d)
+    mjw.collision(m, d)
+    assert d.nacon.numpy()[0] == 1 and d.contact.worldid.numpy()[0] == 1
+
+
+def test_mujoco_warp_first_frame_at_places(installed, monkeypatch):
+    """What CUDA's first frame gets: geoms where MuJoCo puts them, in every world."""
+    import mujoco
+    import mujoco_warp as mjw
+
+    model = mujoco.MjModel.from_xml_string(random_model(4))
+    m, d = mjw.put_model(model), mjw.make_data(model, nworld=2)
+    mjw.kinematics(m, d)
+    seen = []
+    phase = installed.reserve(m, d)
+    monkeypatch.setattr(phase, "warm_up", lambda *arguments: seen.append([array.numpy() for array in arguments[2:]]))
+    installed.warm_up_at(phase, m, d, model, model.qpos0)
+    for array, expected in zip(seen[0], (d.geom_xpos.numpy(), d.geom_xmat.numpy())):
+        assert array.shape == expected.shape
+        np.testing.assert_allclose(array, expected, atol=1e-5)

@@ -31,6 +31,24 @@ def test_capture_in_a_torch_graph():
         np.testing.assert_array_equal(finder.pairs().cpu().numpy(), oracle.pairs(one))
 
 
+def test_first_frame_is_captured():
+    """A finder that has found nothing before, for each kind of scene that methods go different ways for."""
+    sets = [oracle.boxes(seed, 3000) for seed in range(3)]
+    worlds = np.repeat(np.arange(30, dtype=np.int32), 100)
+    boxes, numbers = torch.from_numpy(sets[0]).cuda(), torch.from_numpy(worlds).cuda()
+    for more, expected in (({}, {}), ({"worlds": numbers}, {"worlds": worlds})):
+        finder = pairsieve.PairFinder(3000, device="cuda", sort=True, worlds=30, max_pairs=3000 * 50)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            finder.find(boxes, **more)
+        for one in [*sets, *sets]:
+            boxes.copy_(torch.from_numpy(one))
+            graph.replay()
+            torch.cuda.synchronize()
+            np.testing.assert_array_equal(finder.pairs().cpu().numpy(), oracle.pairs(one, **expected))
+
+
 def test_streams_in_turn_are_ordered():
     finder = pairsieve.PairFinder(200_000, device="cuda", sort=True)
     sets = [oracle.boxes(seed, 2000) for seed in range(3)]
@@ -158,6 +176,59 @@ def test_capture_by_warp():
         expected = oracle.overlaps(one, one)
         np.testing.assert_array_equal(counts.numpy(), expected.sum(axis=1))
         assert [row[row >= 0].tolist() for row in items.numpy()] == [np.nonzero(row)[0][:64].tolist() for row in expected]
+
+
+def test_first_step_of_mujoco_warp_is_captured():
+    """As mjwarp-testspeed does: nothing runs before the capture. Contacts are those of steps that are not captured."""
+    wp, mujoco, mjw = (pytest.importorskip(name) for name in ("warp", "mujoco", "mujoco_warp"))
+    import pairsieve.mujoco_warp
+    from mujoco_warp._src import collision_driver
+    from test_adapters import random_model
+
+    own = collision_driver.nxn_broadphase, collision_driver.sap_broadphase
+    pairsieve.mujoco_warp.install()
+    try:
+        for sleep in (False, True):
+            model = mujoco.MjModel.from_xml_string(random_model(5).replace(
+                "<mujoco>", f'<mujoco><option><flag sleep="{"enable" if sleep else "disable"}"/></option>'))
+            contacts = []
+            with wp.ScopedDevice("cuda:0"):
+                for captured in (True, False):
+                    m = mjw.put_model(model)
+                    d = mjw.make_data(model, nworld=3, nconmax=1000, njmax=3000)
+                    if captured:
+                        with wp.ScopedCapture() as capture:
+                            mjw.fwd_position(m, d)
+                        wp.capture_launch(capture.graph)
+                    else:
+                        collision_driver.nxn_broadphase, collision_driver.sap_broadphase = own
+                        mjw.fwd_position(m, d)
+                        pairsieve.mujoco_warp.install()
+                    count = int(d.nacon.numpy()[0])
+                    assert count > 100
+                    geoms, worlds = d.contact.geom.numpy()[:count], d.contact.worldid.numpy()[:count]
+                    contacts.append(sorted(map(tuple, np.column_stack([worlds, geoms]).tolist())))
+            assert contacts[0] == contacts[1]
+    finally:
+        collision_driver.nxn_broadphase, collision_driver.sap_broadphase = own
+
+
+def test_first_launch_of_newtons_broad_phase_is_captured():
+    wp = pytest.importorskip("warp")
+    pytest.importorskip("newton")
+    from pairsieve.newton import PairsieveBroadPhase
+
+    boxes = oracle.boxes(3, 2000)
+    low, high = (wp.array(boxes[:, part], dtype=wp.vec3, device="cuda:0") for part in (slice(0, 3), slice(3, 6)))
+    group, world = (wp.full(2000, number, dtype=wp.int32, device="cuda:0") for number in (1, 0))
+    pairs, count = wp.zeros(200_000, dtype=wp.vec2i, device="cuda:0"), wp.zeros(1, dtype=wp.int32, device="cuda:0")
+    phase = PairsieveBroadPhase(world, device="cuda:0")
+    with wp.ScopedCapture("cuda:0") as capture:
+        phase.launch(low, high, None, group, world, 2000, pairs, count)
+    for _ in range(2):
+        wp.capture_launch(capture.graph)
+        found = pairs.numpy()[: count.numpy()[0]]
+        np.testing.assert_array_equal(found[np.lexsort(found.T[::-1])], oracle.pairs(boxes))
 
 
 def test_rays_and_events_of_a_world_on_the_device():
