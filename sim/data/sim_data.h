@@ -160,8 +160,8 @@ typedef struct psvi_step_counts {
     uint32_t carrier;               // a call has written a body that may carry sleepers: all are to wake
     uint32_t tries;                 // of the step so far, that were given up for hits
     float push[3];                  // of the hits of these tries, by axis: the most speed of approach
-    uint32_t ground_drives; // some ground is kinematic and moves
-    uint32_t movers;        // on CUDA, bodies of the solver's list
+    uint32_t ground_drives;         // some ground is kinematic and moves
+    uint32_t movers;                // on CUDA, bodies of the solver's list
     uint32_t colours;
     uint32_t uncoloured[2]; // of this and the next round of colouring
     uint64_t serial;        // of what was told to the host
