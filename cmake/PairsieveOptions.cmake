@@ -165,7 +165,7 @@ if(PAIRSIEVE_SANITIZE)
     string(REPLACE ";" "," psv_sanitizers "${PAIRSIEVE_SANITIZE}")
     target_compile_options(pairsieve_flags INTERFACE
         $<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${psv_sanitizers} -fno-omit-frame-pointer -g1>)
-    target_compile_definitions(pairsieve_flags INTERFACE PSV_INSTRUMENTED) # sort/cpu/clones.h
+    target_compile_definitions(pairsieve_flags INTERFACE PSV_NO_FORCED_INLINING) # sort/cpu/clones.h
     if(psv_sanitizers MATCHES undefined)
         target_compile_options(pairsieve_flags INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=undefined>)
     endif()

@@ -12,8 +12,9 @@
 #define PSVI_CLONES
 #endif
 
-// Instrumented code is several times as long: the compiler then decides what it copies, or a file takes minutes.
-#ifdef PSV_INSTRUMENTED
+// Builds with sanitizers, and quick ones without optimisation: the compiler decides what it copies. Instrumented code
+// is several times as long, and a file would take minutes.
+#ifdef PSV_NO_FORCED_INLINING
 #define PSVI_INLINE static inline __attribute__((unused))
 #else
 #define PSVI_INLINE static inline __attribute__((always_inline))

@@ -189,7 +189,8 @@ static int run_case(const bench_case *c, int frames) {
 static const char usage[] =
     "usage: bench_sim [--backend auto|cpu|cuda] [--workers N] [--frames N] [--csv FILE] [--commit TEXT] [--targets]\n"
     "                 [SCENE BODIES]...\n"
-    "Without scenes, or with --targets: the cases of the targets.\n";
+    "Without scenes, or with --targets: the cases of the targets. Beside shipped scenes: spheres, boxes, tank, "
+    "asleep.\n";
 
 static int refuse(const char *why, const char *word) {
     (void)fprintf(stderr, "bench_sim: %s '%s'; see --help\n", why, word);

@@ -1,4 +1,5 @@
-// See mover_readers.h. What a frame must have is told by two sums, which the test writes before it publishes the frame.
+// See mover_readers.h. What a frame must have is told by a hash of its boxes and a sum over its pairs, which the test
+// writes before it publishes the frame.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,8 +10,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "../cases/box_hash.h"
 #include "mover_readers.h"
 
 #define MOST_THREADS 14u
@@ -45,21 +46,10 @@ static uint64_t sum_of_pairs(const psv_pair *pairs, uint64_t count) {
     return sum;
 }
 
-static uint64_t sum_of_boxes(const psv_aabb *boxes, uint64_t count) {
-    uint64_t sum = count;
-    for (uint64_t i = 0; i < count; ++i) {
-        uint32_t words[6];
-        memcpy(words, &boxes[i], sizeof words);
-        for (int w = 0; w < 6; ++w)
-            sum = (sum ^ words[w]) * 0x100000001b3ull;
-    }
-    return sum;
-}
-
 static const char *compare_frame(const psv_reader_frame *frame, const expected_frame *expected) {
     if (frame->box_count != expected->box_count) return "another number of boxes";
     if (frame->pair_count != expected->pair_count) return "another number of pairs";
-    if (sum_of_boxes(frame->boxes, frame->box_count) != expected->boxes) return "other boxes";
+    if (hash_of_boxes(frame->boxes, frame->box_count) != expected->boxes) return "other boxes";
     return sum_of_pairs(frame->pairs, frame->pair_count) == expected->pairs ? NULL : "other pairs";
 }
 
@@ -104,7 +94,7 @@ void publish_to_mover_readers(mover_readers *all, psv_pair_finder *finder, const
                               const psv_aabb *boxes, const psv_pair *pairs, uint64_t count) {
     assert_true(all->published < all->max_frames);
     all->expected[++all->published] =
-        (expected_frame){sum_of_boxes(boxes, set->count), set->count, sum_of_pairs(pairs, count), count};
+        (expected_frame){hash_of_boxes(boxes, set->count), set->count, sum_of_pairs(pairs, count), count};
     assert_int_equal(psv_publish_frame(all->readers, finder, set), PSV_OK);
 }
 

@@ -17,6 +17,7 @@
 
 #include <pairsieve/readers.h>
 
+#include "../cases/box_hash.h"
 #include "../cases/check_call.h"
 #include "../test_scale.h"
 
@@ -52,17 +53,6 @@ typedef struct scene {
     uint64_t hashes[MOST_FRAMES]; // of the boxes and flags of each frame, by its number
     uint64_t published;
 } scene;
-
-static uint64_t hash_of(const psv_aabb *boxes, uint64_t count) {
-    uint64_t hash = count;
-    for (uint64_t i = 0; i < count; ++i) {
-        uint32_t words[6];
-        memcpy(words, &boxes[i], sizeof words);
-        for (int w = 0; w < 6; ++w)
-            hash = (hash ^ words[w]) * 0x100000001b3ull;
-    }
-    return hash;
-}
 
 static void place_box(scene *s, uint64_t i) {
     for (int axis = 0; axis < 3; ++axis) {
@@ -133,7 +123,7 @@ static void free_scene(scene *s) {
 static bool publish(scene *s) {
     const psv_box_set set = set_of(s);
     CHECK(psv_find_pairs(s->finder, &set));
-    s->hashes[s->published + 1] = hash_of(s->boxes, s->count);
+    s->hashes[s->published + 1] = hash_of_boxes(s->boxes, s->count);
     const psv_status status = psv_publish_frame(s->readers, s->finder, &set);
     if (status != PSV_ERROR_CAPACITY) CHECK(status);
     s->published += status == PSV_OK;
@@ -265,7 +255,7 @@ static const char *check_nearest(reading *r, const uint8_t *live) {
 static const char *check_frame(reading *r, uint64_t hash) {
     uint8_t live[MOST];
     const char *wrong = NULL;
-    if (hash_of(r->frame->boxes, r->frame->box_count) != hash) return "boxes";
+    if (hash_of_boxes(r->frame->boxes, r->frame->box_count) != hash) return "boxes";
     if (!list_live(r, live)) return "boxes that take part";
     wrong = check_pairs(r, live);
     for (int k = 0; k < 4 && wrong == NULL; ++k) {
@@ -273,7 +263,7 @@ static const char *check_frame(reading *r, uint64_t hash) {
         if (wrong == NULL) wrong = check_box(r, live);
         if (wrong == NULL) wrong = check_nearest(r, live);
     }
-    if (wrong == NULL && hash_of(r->frame->boxes, r->frame->box_count) != hash) return "boxes, later";
+    if (wrong == NULL && hash_of_boxes(r->frame->boxes, r->frame->box_count) != hash) return "boxes, later";
     return wrong;
 }
 
@@ -383,7 +373,7 @@ static void test_open_frames_stay(void **state) {
     s->boxes[0].min[0] -= 0.5f;
     assert_true(publish(s));
     assert_int_equal(first->number, 1);
-    assert_int_equal(hash_of(first->boxes, first->box_count), s->hashes[1]);
+    assert_int_equal(hash_of_boxes(first->boxes, first->box_count), s->hashes[1]);
     s->moved_count = 0;
     assert_false(publish(s)); // the other copy is the newest
     assert_non_null(strstr(psv_last_error(context), "2 copies"));

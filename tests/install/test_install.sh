@@ -120,7 +120,7 @@ done
 unset PKG_CONFIG_PATH
 
 # Without optimization, debugging information and forced inlining (sort/cpu/clones.h): what is tested is how it is embedded.
-fast=-DCMAKE_C_FLAGS_DEBUG=-DPSV_INSTRUMENTED
+fast=-DCMAKE_C_FLAGS_DEBUG=-DPSV_NO_FORCED_INLINING
 quiet "$cmake" -S "$source" -B "$work/build-shared" -G Ninja -DCMAKE_BUILD_TYPE=Debug "$fast" -DBUILD_SHARED_LIBS=ON \
     -DPAIRSIEVE_CUDA=OFF -DPAIRSIEVE_GL=OFF -DPAIRSIEVE_VULKAN=OFF -DPAIRSIEVE_VIZ=OFF -DPAIRSIEVE_TESTS=OFF -DPAIRSIEVE_BENCH=OFF -DPAIRSIEVE_TOOL=OFF \
     -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx"
