@@ -42,7 +42,7 @@ PSVI_HD void psvi_narrow_other_ground(const psvi_sim *s, const psvi_step *step, 
 // not.
 PSVI_HD void psvi_narrow_ground(const psvi_sim *s, const psvi_step *step, uint32_t a, bool round, bool hulls) {
     const bool sleeps = s->island != NULL && psvi_is_asleep(s, a);
-    if (sleeps && s->counts->ground_drives == 0) return; // before more is read
+    if (sleeps && s->counts->ground_drives == 0) return; // ground that moves alone wakes who sleeps
     if (!(sleeps || s->linear[a].velocity.w > 0) || s->position[a].w <= 0) return;
     const uint32_t world = s->sub_world[a];
     if (world >= s->ground.worlds) return;
